@@ -4,6 +4,7 @@
 use crate::failure::{Failure, with_causes};
 use crate::settings::Settings;
 use crate::shared_args::PriorityArg;
+use files::staged_file::Unfinished;
 use machine::{Host, Machine};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -11,7 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use sys::scheduling::Unhurried;
 use sys::signals::{ENDING, SignalSet, die_by};
-use sys::staged_file::Unfinished;
 use terminal::{Messages, Verbosity};
 
 /// What a command receives.

@@ -21,7 +21,6 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::Arc;
-use sys::entry;
 use transfer::copy::{Copying, Existing, HalfDone, Job, Manner, copy};
 use transfer::operand::{Operand, folder_of, last_part};
 use transfer::tally::Tally;
@@ -241,7 +240,7 @@ fn copy_to_backup(args: &CpArgs, manner: &mut Manner, jobs: &mut [Job]) {
     }
     let Some(backup) = manner.backup.take() else { return };
     let named = Operand::open(&job.target)
-        .and_then(|operand| transfer::copy::backup_name(operand.parent.as_fd(), &operand.name, &backup));
+        .and_then(|operand| transfer::copy::backup_name(operand.parent.directory(), &operand.name, &backup));
     match named {
         Ok((name, _)) => {
             job.target.truncate(job.target.len() - last_part(&job.target).len());
@@ -277,9 +276,9 @@ pub fn copy_all(
     let at_signal = half_done.clone();
     context.last_acts.add(move || at_signal.remove_all_and_hold());
     // Modes are made whole at once where they are kept; the budget's own files have theirs whatever the mask.
-    let umask = entry::set_umask(0);
+    let umask = files::set_umask(0);
     if !manner.keep.mode {
-        entry::set_umask(umask);
+        files::set_umask(umask);
     }
     let listener = Told { words };
     let copying = Copying {
@@ -295,7 +294,7 @@ pub fn copy_all(
     let progress = trees::progress(&context.messages, "copied", &tally);
     let copied = copy(&copying, hands.width, &hands.lease);
     drop(progress);
-    entry::set_umask(umask);
+    files::set_umask(umask);
     let (measured, ways, hands_from) = (hands.told(copied.measured), copied.ways, hands.from());
     let (counts, dry_run, width_why) = (tally.counts(), copying.manner.pretends, hands.why());
     let report = TreeReport { verb: "copied", dry_run, counts, measured, ways, width_why, hands_from };

@@ -4,6 +4,7 @@
 use crate::trees::{self, TreeReport, Words, cause, shown};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use crew::plan::Plan;
+use files::{Directory, FileType, Follow, Status};
 use mh_kit::context::Context;
 use mh_kit::descriptors::folder_descriptors;
 use mh_kit::entry::{Entry, Group, Signals};
@@ -17,7 +18,6 @@ use std::collections::HashSet;
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
-use sys::entry::{self, Follow, Kind, Status};
 use transfer::finding::Finding;
 use transfer::operand;
 use transfer::remove::{Asked, Caution, Complaint, Folders, Listener, Question, Removal, remove};
@@ -130,7 +130,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let (mut operands, mut go_with_another) = (Vec::new(), Vec::new());
     for path in &typed {
         let name = CString::new(path.as_slice()).ok();
-        let there = name.and_then(|name| entry::status_at(entry::here(), &name, Follow::No).ok());
+        let there = name.and_then(|name| Directory::here().status(&name, Follow::No).ok());
         if is_allowed(&words, path, there.as_ref(), &args) {
             operands.push(path.clone());
             go_with_another.push(there.is_some() && is_below_one_of(&all, path));
@@ -265,12 +265,14 @@ fn agrees_once(words: &Words, args: &RmArgs) -> bool {
 /// What is refused before anything is touched: `.`, `..` and the root.
 fn is_allowed(words: &Words, path: &[u8], there: Option<&Status>, args: &RmArgs) -> bool {
     let last = operand::last_part(path);
-    let Some(status) = there.filter(|there| there.kind() == Kind::Folder && args.recursive) else { return true };
+    let Some(status) = there.filter(|there| there.file_type() == FileType::Directory && args.recursive) else {
+        return true;
+    };
     if last == b"." || last == b".." {
         words.say(&format!("refusing to remove '.' or '..' directory: skipping {}", shown(path)));
         return false;
     }
-    let root = entry::status_at(entry::here(), c"/", Follow::No);
+    let root = Directory::here().status(c"/", Follow::No);
     let is_root = root.is_ok_and(|root| status.identity() == root.identity());
     if is_root && !args.no_preserve_root {
         let same = if path == b"/" { String::new() } else { " (same as '/')".to_owned() };
@@ -294,10 +296,7 @@ fn is_below_one_of(all: &HashSet<&[u8]>, path: &[u8]) -> bool {
 }
 
 fn is_on_another_device(path: &[u8], status: &Status) -> bool {
-    let parent = operand::Operand::open(path).and_then(|operand| {
-        use std::os::fd::AsFd;
-        entry::status_at(operand.parent.as_fd(), c".", Follow::No)
-    });
+    let parent = operand::Operand::open(path).and_then(|operand| operand.parent.directory().status(c".", Follow::No));
     parent.is_ok_and(|parent| status.identity().device != parent.identity().device)
 }
 
@@ -354,16 +353,16 @@ impl Listener for Told<'_> {
 }
 
 /// COMPAT: GNU's names of kinds.
-pub fn kind_name(kind: Kind, bytes: u64) -> &'static str {
+pub fn kind_name(kind: FileType, bytes: u64) -> &'static str {
     match kind {
-        Kind::File if bytes == 0 => "regular empty file",
-        Kind::File => "regular file",
-        Kind::Folder => "directory",
-        Kind::Link => "symbolic link",
-        Kind::Fifo => "fifo",
-        Kind::Socket => "socket",
-        Kind::CharacterDevice => "character special file",
-        Kind::BlockDevice => "block special file",
-        Kind::Other => "weird file",
+        FileType::Regular if bytes == 0 => "regular empty file",
+        FileType::Regular => "regular file",
+        FileType::Directory => "directory",
+        FileType::SymbolicLink => "symbolic link",
+        FileType::Fifo => "fifo",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice => "character special file",
+        FileType::BlockDevice => "block special file",
+        FileType::Other => "weird file",
     }
 }

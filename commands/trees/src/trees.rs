@@ -9,6 +9,7 @@ use crew::clocks::{Clocks, StageClock};
 use crew::measures::{Access, Measures, Slots};
 use crew::scatter::Scattered;
 use crew::verdict::{Circumstances, Verdict, verdict};
+use files::staged_file::Unfinished;
 use mh_kit::context::{Context, HeldSignals, LastActs, signal_failure};
 use mh_kit::descriptors::hands_for_descriptors;
 use mh_kit::entry::LinkProfile;
@@ -24,7 +25,6 @@ use std::io::{self, BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use sys::signals::{BROKEN_PIPE, die_by};
-use sys::staged_file::Unfinished;
 use terminal::{
     Align, Delivery, Messages, Progress, StandardStream, TextDestination, TextOutput, TextTable, Verbosity, printable,
     quote,

@@ -28,18 +28,18 @@ use crew::measures::Measures;
 use crew::pipeline::{By, Cut, CutTurn, Executor, OpenLane, Pause, Staffing, Stages, run};
 use crew::tally::Tally;
 use data::Source;
+use files::{Status, straight};
 use look::Look;
 pub use mode::ModeRule;
 use notes::{ChunkNotes, Notes};
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 use sys::at_offset::write_all_at;
-use sys::straight;
-use sys::tree_calls::Status;
 pub use tags::{Keeps, Tag};
 use walk::{Found, Walk};
 
@@ -322,7 +322,7 @@ impl<'a> Stages for Creating<'a> {
     }
 
     fn open(&self, _lane: usize) -> Result<OpenLane<Self>, CreateError> {
-        let operands = std::mem::take(&mut *self.what.operands.lock().unwrap_or_else(PoisonError::into_inner));
+        let operands = std::mem::take(&mut *self.what.operands.lock());
         let tail = self.what.packing.map(|packing| packing.format.tail(&packing.options));
         // Whoever reads a member by its index does not see what stands in front of all.
         let mut front = Vec::new();
@@ -410,7 +410,7 @@ impl<'a> Stages for Creating<'a> {
 
     fn place(&self, sink: &ArchiveEnd, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
         chunk.told.drain(..).for_each(self.what.on_event);
-        let mut fold = sink.fold.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fold = sink.fold.lock();
         let Fold { offset, tail, index } = &mut *fold;
         chunk.offset = *offset;
         chunk.head.clear();
@@ -446,7 +446,7 @@ impl<'a> Stages for Creating<'a> {
     fn close(&self, _lane: usize, ends: Option<(Layout<'a>, ArchiveEnd)>, outcome: Result<(), CreateError>) {
         let written = outcome.and_then(|()| {
             let Some((_, sink)) = ends else { return Ok(()) };
-            let Fold { offset, tail, index } = sink.fold.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let Fold { offset, tail, index } = sink.fold.into_inner();
             let Some(mut tail) = tail else { return Ok(()) };
             let mut behind = index.and_then(|index| index.finish(offset)).unwrap_or_default();
             if !behind.is_empty() {
@@ -455,7 +455,7 @@ impl<'a> Stages for Creating<'a> {
             behind.extend(tail.finish());
             self.what.put(&behind, offset)
         });
-        *self.what.ended.lock().unwrap_or_else(PoisonError::into_inner) = written.err();
+        *self.what.ended.lock() = written.err();
     }
 
     fn stage_names(&self) -> [&'static str; 3] {
@@ -478,7 +478,7 @@ impl Creation<'_> {
 }
 
 /// The commonest data by the shortest way: those of a whole file, read by one call, that is as it was when it was looked at. Its calls are set in line
-/// into the loop over a chunk's segments (`sys::straight` says why). Any others, and what fails, come back for [`fill`].
+/// into the loop over a chunk's segments (`files::straight` says why). Any others, and what fails, come back for [`fill`].
 #[inline(always)]
 fn fill_plainly(data: Data, target: &mut [u8]) -> Option<Data> {
     let Data { source, from: 0, is_last: true, .. } = &data else { return Some(data) };
@@ -487,8 +487,8 @@ fn fill_plainly(data: Data, target: &mut [u8]) -> Option<Data> {
     }
     let file = source.file.as_fd();
     let is_read = straight::read_at(file, target, 0).is_ok_and(|read| read == target.len());
-    let is_same = |now: Status| (now.ctime, now.size) == (source.ctime, source.size);
-    if !is_read || !straight::whole_status_of(file).is_ok_and(is_same) {
+    let is_same = |now: Status| (now.status_changed_at(), now.bytes()) == (source.ctime, source.size);
+    if !is_read || !straight::status_of(file).is_ok_and(is_same) {
         return Some(data);
     }
     if let Some(Source { file, .. }) = Arc::into_inner(data.source) {

@@ -23,11 +23,12 @@ use crew::tally::Tally;
 use later::{Again, LaterFolders};
 use name::Name;
 use order::{Ask, Order, There, When};
+use parking_lot::Mutex;
 pub use source::Feed;
 use source::{Carry, Slicer};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use sys::at_offset::read_full_at;
 
 /// What happens to a member.
@@ -183,7 +184,7 @@ impl Item {
         let Some(path) = placer.path_without_links(&self.member) else { return };
         self.name = Name::new(&self.name(), &path);
         self.member = Arc::new(Member { path, ..(*self.member).clone() });
-        let mut order = sink.order.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut order = sink.order.lock();
         order.is_in(&self.member, sink.done.load(Ordering::Relaxed), When::InTurn);
     }
 }
@@ -212,9 +213,9 @@ impl<'a> Stages for Extraction<'a> {
     }
 
     fn open(&self, _lane: usize) -> Result<OpenLane<Self>, ReadError> {
-        let take = |slot: &Mutex<Option<Feed>>| slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let take = |slot: &Mutex<Option<Feed>>| slot.lock().take();
         let feed = take(&self.feed).expect("a lane is opened once");
-        let chooser = self.chooser.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let chooser = self.chooser.lock().take();
         let archive = feed.file().cloned();
         let order = Arc::new(Mutex::new(Order::new(self.there_before())));
         let done = Arc::new(AtomicU64::new(0));
@@ -259,7 +260,7 @@ impl<'a> Stages for Extraction<'a> {
     }
 
     fn work(&self, placer: &mut Placer<'a>, chunk: &mut ExtractChunk, _: &mut Pause<'_>) -> Result<(), ReadError> {
-        let entries = chunk.entries.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let entries = chunk.entries.get_mut();
         for entry in entries {
             if let Entry::Item(item) = entry
                 && item.when == When::AtOnce
@@ -281,13 +282,13 @@ impl<'a> Stages for Extraction<'a> {
 
     fn write(&self, sink: &ExtractSink<'a>, chunk: &mut ExtractChunk) -> Result<u64, ReadError> {
         let mut bytes = 0;
-        let mut entries = chunk.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = chunk.entries.lock();
         for entry in entries.iter_mut() {
             match entry {
                 Entry::Event(event) => event.take().into_iter().for_each(self.on_event),
                 Entry::Item(item) => {
                     if item.when == When::InTurn {
-                        let mut placer = sink.placer.lock().unwrap_or_else(PoisonError::into_inner);
+                        let mut placer = sink.placer.lock();
                         item.goes_where_links_lead(&mut placer, sink);
                         item.outcome = place(&mut placer, item, &chunk.block, sink.archive.as_deref());
                     }
@@ -306,14 +307,14 @@ impl<'a> Stages for Extraction<'a> {
 
     fn close(&self, _lane: usize, ends: Option<(Slicer<'a>, ExtractSink<'a>)>, outcome: Result<(), ReadError>) {
         let Some((source, sink)) = ends else { return };
-        let placer = sink.placer.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let placer = sink.placer.into_inner();
         if let Some(piece) = source.unfinished() {
             piece.abandon(&placer);
         }
         // What it holds open is not needed any more.
         drop(placer);
-        self.finish_folders(sink.folders.into_inner().unwrap_or_else(PoisonError::into_inner));
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = outcome.err();
+        self.finish_folders(sink.folders.into_inner());
+        *self.ended.lock() = outcome.err();
     }
 
     fn stage_names(&self) -> [&'static str; 3] {
@@ -351,7 +352,7 @@ impl<'a> Extraction<'a> {
         if item.carry.is_first() {
             (self.on_event)(Event::Taken { name: item.name(), member: Arc::clone(&item.member) });
         }
-        let mut folders = sink.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut folders = sink.folders.lock();
         match item.outcome.take() {
             Some(Err(error)) => {
                 let link = (item.member.kind == Kind::HardLink).then(|| item.member.link.clone());

@@ -73,14 +73,8 @@ impl Kind {
     }
 }
 
-/// A moment, in seconds and nanoseconds since 1970; nanoseconds count forward from the second also before that.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Time {
-    /// Seconds.
-    pub seconds: i64,
-    /// 0 to 999,999,999.
-    pub nanoseconds: u32,
-}
+/// A moment; nanoseconds count forward from the second also before 1970.
+pub type Time = files::Moment;
 
 /// Numbers of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

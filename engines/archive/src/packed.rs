@@ -14,11 +14,12 @@ use crew::budget::{Hand, HandBooks, Lease};
 use crew::measures::Measures;
 use crew::pipeline::Staffing;
 use crew::tally::Tally;
+use files::staged_file::Unfinished;
+use parking_lot::Mutex;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use sys::staged_file::Unfinished;
 
 /// LIMIT: decoded blocks that wait to be read. More would only be memory: the decoder has slots of its own.
 const BLOCKS_AHEAD: usize = 2;
@@ -130,7 +131,7 @@ impl BlockFeed for Decoded {
             }
             return Ok(block);
         }
-        match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        match self.failed.lock().take() {
             Some(error) => Err(io::Error::other(error)),
             None => Ok(Block::default()),
         }
@@ -178,7 +179,7 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
             // The lane holds the sender: the blocks end when it goes, after the error stands where it is looked for.
             let lanes = [lane];
             let on_close = |_: usize, closed: LaneOutcome| {
-                *failed.lock().unwrap_or_else(PoisonError::into_inner) = closed.outcome.err();
+                *failed.lock() = closed.outcome.err();
             };
             let unfinished = Unfinished::default();
             let decompression = Decompression::new(&lanes, false, what.limits, &unfinished, &on_close);
@@ -196,7 +197,7 @@ fn hand_over(
     to: &SyncSender<Block>,
     recycled: &Mutex<Receiver<Vec<u8>>>,
 ) -> io::Result<()> {
-    let emptied = || recycled.lock().unwrap_or_else(PoisonError::into_inner).try_recv().unwrap_or_default();
+    let emptied = || recycled.lock().try_recv().unwrap_or_default();
     // Nobody reads any more: the decoder stops.
     let send = |block| Ok(to.send(block).ok().ok_or(io::ErrorKind::BrokenPipe)?);
     if decoded.is_empty() {

@@ -14,13 +14,13 @@ pub use root::{Reach, Root};
 
 use crate::member::{Kind, Member};
 use crate::select::may_lead_outside;
+use files::{FileType, Follow, LinksOnTheWay, Status, how};
 use in_progress::{Noted, Unfinished};
+use rustix::fs::makedev;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use sys::entry;
-use sys::tree_calls::{self, Links, Open, Status};
 
 /// What happens where something is already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,7 +142,8 @@ impl<'a> Placer<'a> {
         unfinished: &'a Unfinished,
         earlier: Earlier,
     ) -> Self {
-        let links = if earlier == Earlier::MayBeUnderWay { Links::Refuse } else { Links::FollowBeneath };
+        let links =
+            if earlier == Earlier::MayBeUnderWay { LinksOnTheWay::Refuse } else { LinksOnTheWay::FollowBeneath };
         let (folders, noted) = (Folders::new(root, changed, manner, links), unfinished.of_a_worker());
         Self { folders, earlier, manner, noted, may_be_plain: plain::may_be_plain(manner), name: Vec::new() }
     }
@@ -164,7 +165,7 @@ impl<'a> Placer<'a> {
         let (folder, name) = self.parent(path).ok()?;
         if member.kind == Kind::Directory
             && self.manner.folder_links == FolderLinks::KeepAndRestore
-            && tree_calls::status_at(folder.as_fd(), name).is_ok_and(|there| there.is_symlink())
+            && folder.directory().status(name, Follow::No).is_ok_and(|there| there.is_symlink())
         {
             let behind = self.folders.existing(path).ok()?;
             return self.folders.path_of(&behind, path.starts_with(b"/"));
@@ -180,7 +181,7 @@ impl<'a> Placer<'a> {
 
     /// Of what went: paths may have led through it.
     fn tell_if_it_was_on_a_way(&self, gone: &Status) {
-        if gone.is_folder() || gone.is_symlink() && self.folders.have_followed_links() {
+        if gone.is_directory() || gone.is_symlink() && self.folders.have_followed_links() {
             self.folders.changed().tell();
         }
     }
@@ -203,12 +204,12 @@ impl<'a> Placer<'a> {
         make: impl Fn() -> io::Result<T>,
     ) -> Result<Option<T>, PlaceError> {
         if self.manner.existing == Existing::Unlink
-            && let Ok(there) = tree_calls::status_at(folder.as_fd(), name)
+            && let Ok(there) = folder.directory().status(name, Follow::No)
         {
             if there.is_symlink() {
                 self.wait_for_what_goes_through_it()?;
             }
-            if tree_calls::remove(folder.as_fd(), name).is_ok() {
+            if folder.directory().remove(name).is_ok() {
                 self.tell_if_it_was_on_a_way(&there);
             }
         }
@@ -219,7 +220,7 @@ impl<'a> Placer<'a> {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(could_not(operation)(error)),
                 Err(error) => error,
             };
-            let there = match tree_calls::status_at(folder.as_fd(), name) {
+            let there = match folder.directory().status(name, Follow::No) {
                 Ok(there) => there,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(could_not("look at what is there")(error)),
@@ -233,7 +234,7 @@ impl<'a> Placer<'a> {
             if there.is_symlink() {
                 self.wait_for_what_goes_through_it()?;
             }
-            tree_calls::remove(folder.as_fd(), name).map_err(could_not(operation))?;
+            folder.directory().remove(name).map_err(could_not(operation))?;
             self.tell_if_it_was_on_a_way(&there);
         }
         Err(could_not(operation)(there_already()))
@@ -247,12 +248,10 @@ impl<'a> Placer<'a> {
         // Until it has its owner, nobody else may look into it.
         let first_mode = if folder.gives_owner(&self.manner.restore, member) { mode } else { mode & 0o700 };
         let may_be_old = self.manner.existing == Existing::Overwrite;
-        let how = if may_be_old { Open::OverFile(first_mode) } else { Open::NewFile(first_mode) };
-        let open = || match tree_calls::open_at(folder.as_fd(), name, how) {
+        let how = if may_be_old { how::OVER } else { how::NEW };
+        let open = || match folder.directory().open(name, how, first_mode) {
             // Not a file that can be written over: it goes.
-            Err(error) if how != Open::NewFile(first_mode) && is_no_file(&error) => {
-                Err(io::ErrorKind::AlreadyExists.into())
-            }
+            Err(error) if may_be_old && is_no_file(&error) => Err(io::ErrorKind::AlreadyExists.into()),
             opened => opened,
         };
         let noted = self.noted.clone();
@@ -267,10 +266,10 @@ impl<'a> Placer<'a> {
     /// Everything is written: owner, attributes, mode and times follow, in the order in which they do not undo each other.
     pub fn finish_file(&self, member: &Member, mut open: OpenFile) -> Result<(), PlaceError> {
         let done = restore_open(&self.manner.restore, self.manner.umask, member, open.file.as_fd(), open.is_settled);
-        let closed = entry::close(open.file.into()).map_err(could_not("close it"));
+        let closed = files::close(open.file.into()).map_err(could_not("close it"));
         if closed.is_err() {
             // Some of it may be lost.
-            let _nothing_more_to_be_done = tree_calls::remove(open.folder.as_fd(), split(&member.path).1);
+            let _nothing_more_to_be_done = open.folder.directory().remove(split(&member.path).1);
         }
         open.unfinished.take().into_iter().for_each(in_progress::Entry::leave);
         drop(open.folder);
@@ -280,7 +279,7 @@ impl<'a> Placer<'a> {
     /// It could not be written whole: half a file does not stay under its name.
     pub fn abandon_file(&self, member: &Member, mut open: OpenFile) {
         let (_, name) = split(&member.path);
-        let _nothing_more_to_be_done = tree_calls::remove(open.folder.as_fd(), name);
+        let _nothing_more_to_be_done = open.folder.directory().remove(name);
         open.unfinished.take().into_iter().for_each(in_progress::Entry::leave);
     }
 
@@ -295,20 +294,20 @@ impl<'a> Placer<'a> {
         let mode = (member.mode & 0o777 & !self.manner.umask & 0o700) | 0o700;
         for _ in 0..4 {
             let made = match takes_metadata {
-                true => tree_calls::make_folder(folder.as_fd(), name, mode),
+                true => folder.directory().make_directory(name, mode),
                 // Whether one that comes again was there before is to be known.
-                false => self.folders.changed().make(folder.as_fd(), name, mode),
+                false => self.folders.changed().make(folder.directory(), name, mode),
             };
             match made {
                 Ok(()) => return Ok(Placed::Made),
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(could_not("make it")(error)),
                 Err(_) => {}
             }
-            let there = tree_calls::status_at(folder.as_fd(), name).map_err(could_not("look at what is there"))?;
+            let there = folder.directory().status(name, Follow::No).map_err(could_not("look at what is there"))?;
             let is_kept_link = there.is_symlink() && self.keeps_link(member, &folder, name)?;
-            if there.is_folder() || is_kept_link {
-                let is_ours = || self.folders.changed().was_made((there.dev, there.ino));
-                let gets_metadata = takes_metadata && there.is_folder() || is_ours();
+            if there.is_directory() || is_kept_link {
+                let is_ours = || self.folders.changed().was_made(there.identity());
+                let gets_metadata = takes_metadata && there.is_directory() || is_ours();
                 return Ok(if gets_metadata { Placed::Made } else { Placed::LeftAlone });
             }
             self.wait_for_what_goes_through_it()?;
@@ -318,7 +317,7 @@ impl<'a> Placer<'a> {
                 Existing::KeepNewer if is_newer(&there, member) => return Ok(Placed::LeftAlone),
                 _ => {}
             }
-            tree_calls::remove(folder.as_fd(), name).map_err(could_not("make it"))?;
+            folder.directory().remove(name).map_err(could_not("make it"))?;
             self.tell_if_it_was_on_a_way(&there);
         }
         Err(could_not("make it")(there_already()))
@@ -332,10 +331,10 @@ impl<'a> Placer<'a> {
             return Ok(false);
         }
         self.wait_for_what_goes_through_it()?;
-        match tree_calls::status_behind(folder.as_fd(), name) {
+        match folder.directory().status(name, Follow::Yes) {
             // COMPAT: for GNU tar's `-k` a link to a directory is one that is there.
-            Ok(behind) if behind.is_folder() && refuses => Ok(true),
-            Ok(behind) if behind.is_folder() => self.folders.existing(&member.path).map(|_| true),
+            Ok(behind) if behind.is_directory() && refuses => Ok(true),
+            Ok(behind) if behind.is_directory() => self.folders.existing(&member.path).map(|_| true),
             Ok(_) => Ok(false),
             Err(error) if is_no_folder(&error) => Ok(false),
             Err(error) => Err(could_not(folders::OPEN_ITS_FOLDER)(error)),
@@ -346,19 +345,17 @@ impl<'a> Placer<'a> {
     pub fn unopened(&mut self, member: &Member) -> Result<Placed, PlaceError> {
         let (folder, name) = self.parent(&member.path)?;
         let made = if member.kind == Kind::Symlink {
-            self.make_room(member, &folder, name, "make the link", || {
-                tree_calls::symlink(&member.link, folder.as_fd(), name)
-            })?
+            self.make_room(member, &folder, name, "make the link", || folder.directory().symlink(&member.link, name))?
         } else {
             let mode = member.mode & 0o777 & !self.manner.umask;
             let kind = match member.kind {
-                Kind::CharacterDevice => 0o020_000,
-                Kind::BlockDevice => 0o060_000,
-                _ => 0o010_000,
+                Kind::CharacterDevice => FileType::CharacterDevice,
+                Kind::BlockDevice => FileType::BlockDevice,
+                _ => FileType::Fifo,
             };
-            let device = (member.device.major, member.device.minor);
+            let device = makedev(member.device.major, member.device.minor);
             self.make_room(member, &folder, name, "make the node", || {
-                tree_calls::make_node(folder.as_fd(), name, kind | mode, device)
+                folder.directory().make_node(name, kind, mode, device)
             })?
         };
         if made.is_none() {
@@ -377,26 +374,26 @@ impl<'a> Placer<'a> {
             io::ErrorKind::NotFound => could_not("link it")(error.cause),
             _ => error,
         })?;
-        let there = match tree_calls::status_at(from.as_fd(), old) {
+        let there = match from.directory().status(old, Follow::No) {
             // As where its folder is missing, too: before anything makes room for it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(could_not("link it")(error)),
             there => there,
         };
         // COMPAT: a link to itself, as GNU tar has it, changes nothing.
-        if let (Ok(one), Ok(other)) = (&there, tree_calls::status_at(to.as_fd(), name))
-            && (one.dev, one.ino) == (other.dev, other.ino)
+        if let (Ok(one), Ok(other)) = (&there, to.directory().status(name, Follow::No))
+            && one.identity() == other.identity()
         {
             return Ok(Placed::Made);
         }
         // A second name of a symbolic link leads elsewhere where it stands deeper or less deep.
         if self.folders.reach() == Reach::BeneathWithoutLinks && there.is_ok_and(|there| there.is_symlink()) {
-            let link = tree_calls::read_link(from.as_fd(), old).map_err(could_not("link it"))?;
+            let link = from.directory().read_link(old).map_err(could_not("link it"))?;
             if may_lead_outside(&member.path, &link) {
                 return Err(could_not("link it")(io::Error::other(MAY_LEAD_OUTSIDE)));
             }
         }
-        let made =
-            self.make_room(member, &to, name, "link it", || tree_calls::link(from.as_fd(), old, to.as_fd(), name))?;
+        let made = self
+            .make_room(member, &to, name, "link it", || from.directory().link(old, to.directory(), name, Follow::No))?;
         Ok(if made.is_some() { Placed::Made } else { Placed::LeftAlone })
     }
 }
@@ -433,5 +430,5 @@ fn is_no_folder(error: &io::Error) -> bool {
 
 /// Or as old. A folder's time says nothing about its age.
 fn is_newer(there: &Status, member: &Member) -> bool {
-    !there.is_folder() && there.mtime >= (member.mtime.seconds, member.mtime.nanoseconds)
+    !there.is_directory() && there.changed_at() >= member.mtime
 }

@@ -15,6 +15,7 @@ use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, CutTurn, Fill, OpenLane, Pause, Staffing, Stages, run};
 use crew::tally::Tally;
+use files::staged_file::Unfinished;
 use parking_lot::Mutex;
 use std::fs::File;
 use std::ops::RangeInclusive;
@@ -22,7 +23,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sys::at_offset::read_full_at;
-use sys::staged_file::Unfinished;
 
 /// What to do.
 pub struct Compression<'a> {
@@ -409,7 +409,7 @@ fn finish(
     input: &File,
     mut fold: Fold,
     totals: &mut Totals,
-) -> Result<Vec<sys::metadata::NotCarried>, CodecError> {
+) -> Result<Vec<files::carry::NotCarried>, CodecError> {
     let tail = fold.tail.finish();
     let written = output.place(fold.offset, tail.len()).and_then(|spot| output.write(&tail, spot));
     totals.bytes_out = output.written();

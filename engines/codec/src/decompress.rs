@@ -20,13 +20,13 @@ use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, CutTurn, OpenLane, Pause, Staffing, Stages, run};
 use crew::tally::Tally;
+use files::staged_file::Unfinished;
 use group::UnitGroup;
 use parking_lot::Mutex;
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use sys::at_offset::read_full_at;
-use sys::staged_file::Unfinished;
 
 /// What to do.
 pub struct Decompression<'a> {

@@ -6,6 +6,8 @@ use crate::error::CodecError;
 use crate::holes::write_around_zeros;
 use crate::lane::{Holes, Lane, LaneInput, LaneOutput, OutputCare, OutputTaker, SourceFate};
 use crew::pipeline::By;
+use files::carry::{NotCarried, carry_over, default_list};
+use files::staged_file::{Readers, Replace, StagedFile, Unfinished};
 use std::fs::{File, Metadata};
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsFd;
@@ -14,9 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use sys::at_offset::{report_late_errors, write_all_at};
-use sys::metadata::{NotCarried, carry_over, default_list};
 use sys::pipe_end::{Kind, appends, kind_of, widen, write_all};
-use sys::staged_file::{Readers, Replace, StagedFile, Unfinished};
 use sys::standard_streams::input_was_closed;
 use sys::wake::Wake;
 

@@ -109,7 +109,7 @@ pub struct LaneOutcome {
     /// Bytes and units.
     pub totals: Totals,
     /// What could not be carried over from the source file besides its bytes.
-    pub not_carried: Vec<sys::metadata::NotCarried>,
+    pub not_carried: Vec<files::carry::NotCarried>,
     /// Bytes of a damaged input's sound part that got the output's name: see [`OutputCare::keeps_good`].
     pub kept_bytes: Option<u64>,
     /// Bytes behind the last unit that were left unread, where [`BehindTheEnd::Told`](crate::admission::BehindTheEnd) allows it.

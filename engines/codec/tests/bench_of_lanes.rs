@@ -11,10 +11,10 @@ use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::Slots;
 use crew::pipeline::{Executor, Staffing};
 use crew::tally::Tally;
+use files::staged_file::Unfinished;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use sys::staged_file::Unfinished;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Way {

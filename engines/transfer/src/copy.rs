@@ -24,9 +24,9 @@ use crate::finding::Finding;
 use crate::tally::Tally;
 use crew::budget::Lease;
 use crew::scatter::{self, Scattered, ThreadWidth};
+use files::{FileType, Status};
 use std::io;
 use std::os::fd::OwnedFd;
-use sys::entry::{Kind, Status};
 
 /// From where to where, as paths that messages show.
 #[derive(Clone, Debug)]
@@ -159,10 +159,10 @@ impl Keep {
 
     /// The mode that a copy is made from, before the mask.
     pub fn mode_of(&self, status: &Status) -> u32 {
-        match status.kind() {
+        match status.file_type() {
             _ if !self.forgets_mode => status.mode(),
-            Kind::Folder => 0o777 | status.mode() & 0o1000,
-            Kind::Socket => 0o777,
+            FileType::Directory => 0o777 | status.mode() & 0o1000,
+            FileType::Socket => 0o777,
             _ => 0o666,
         }
     }
@@ -311,10 +311,10 @@ pub enum MakeWhat {
 
 impl MakeWhat {
     /// What is made by name of something of this kind.
-    fn by_name(kind: Kind) -> Self {
+    fn by_name(kind: FileType) -> Self {
         match kind {
-            Kind::File | Kind::Link => Self::Link,
-            Kind::Fifo => Self::Fifo,
+            FileType::Regular | FileType::SymbolicLink => Self::Link,
+            FileType::Fifo => Self::Fifo,
             _ => Self::Special,
         }
     }

@@ -1,12 +1,11 @@
 //! A path that a person typed, as a folder to hold open and a name in it. The folder's part is followed as it stands, once; from then on
 //! only the descriptor counts.
 
+use files::{Directory, HandedFd, how};
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use sys::entry::{self, flags};
-use sys::own_table::HandedFd;
 
 /// Where an operand's name stands.
 #[derive(Clone, Debug)]
@@ -14,14 +13,15 @@ pub enum Parent {
     /// In the working folder.
     Here,
     /// In this one.
-    Folder(Arc<HandedFd>),
+    Directory(Arc<HandedFd>),
 }
 
-impl AsFd for Parent {
-    fn as_fd(&self) -> BorrowedFd<'_> {
+impl Parent {
+    /// It, to find names in.
+    pub fn directory(&self) -> Directory<'_> {
         match self {
-            Self::Here => entry::here(),
-            Self::Folder(folder) => folder.as_fd(),
+            Self::Here => Directory::here(),
+            Self::Directory(directory) => Directory::of(directory),
         }
     }
 }
@@ -49,7 +49,7 @@ impl Operand {
             Parent::Here
         } else {
             let above = CString::new(above).map_err(io::Error::from)?;
-            Parent::Folder(Arc::new(open_folder(&above)?.into()))
+            Parent::Directory(Arc::new(open_folder(&above)?.into()))
         };
         Ok(Self { parent, name, has_slash })
     }
@@ -57,7 +57,7 @@ impl Operand {
 
 /// Opens a folder by its path, to find entries in it.
 pub fn open_folder(path: &CStr) -> io::Result<OwnedFd> {
-    entry::open_at(entry::here(), path, flags::O_PATH | flags::O_DIRECTORY, 0)
+    Directory::here().open(path, how::PLACE, 0)
 }
 
 /// The path without slashes at its end; `/` stays.

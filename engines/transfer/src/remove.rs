@@ -2,23 +2,21 @@
 //! finishes the last thing in it. Asks and tells through a listener; knows no words.
 
 use crate::finding::{Finding, joined, number};
-use crate::folder::{
-    Descriptors, Folder, ListBuffer, Listed, OPEN_FOLDER, descriptor, list_buffer, list_some, make_room, open_above,
-    rewind,
-};
+use crate::folder::{descriptor, make_room};
 use crate::operand::{Operand, Parent, trimmed};
 use crate::tally::{Counts, Tally};
 use crew::budget::Lease;
 use crew::scatter::{self, Begun, Branch, Grown, Knot, Scattered, ThreadWidth, Tree};
+use files::{
+    DescriptorBudget, Directory, FileType, Follow, HandedFd, KeptDirectory, ListBuffer, Status, how, list_buffer,
+    list_some, rewind, straight,
+};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use sys::entry::{self, Follow, Kind};
-use sys::own_table::HandedFd;
-use sys::straight;
 
 /// What is to be removed, and how.
 pub struct Removal<'a> {
@@ -74,7 +72,7 @@ pub enum Asked {
     /// Whether to go into a folder that is not empty.
     Descend,
     /// Whether to remove an entry of this kind and length.
-    Remove(Kind, u64),
+    Remove(FileType, u64),
 }
 
 /// A question.
@@ -112,14 +110,14 @@ pub trait Listener: Sync {
 pub fn remove(removal: &Removal<'_>, width: usize, lease: &dyn Lease) -> Scattered {
     // Questions come one after the other, in an order that a person can follow.
     let workers = if removal.caution == Caution::Always { 1 } else { width };
-    let run = Run { removal, descriptors: Descriptors::new(removal.descriptors) };
+    let run = Run { removal, descriptors: DescriptorBudget::new(removal.descriptors) };
     let seeds = (0..removal.operands.len()).map(Seed::Operand).collect();
     scatter::run(&run, seeds, ThreadWidth { workers }, lease)
 }
 
 struct Run<'a> {
     removal: &'a Removal<'a>,
-    descriptors: Descriptors,
+    descriptors: DescriptorBudget,
 }
 
 /// A task.
@@ -134,7 +132,7 @@ enum Seed {
 
 /// A folder that is being removed.
 struct Node {
-    folder: Folder,
+    folder: KeptDirectory,
     operand: usize,
     /// Where the operand's own name stands.
     top: Option<Parent>,
@@ -172,8 +170,8 @@ impl Tree for Run<'_> {
         match (seed, above) {
             (Seed::Operand(number), _) => self.begin_operand(number, branch),
             (Seed::Folder(name), Some(above)) => match descriptor(above, |node| &node.folder, &self.descriptors) {
-                Ok(parent) => self.begin_folder(name, &Place::In(above, parent.as_fd()), branch),
-                Err(error) => self.complain(&Place::In(above, entry::here()), &name, error, branch),
+                Ok(parent) => self.begin_folder(name, &Place::In(above, Directory::of(&parent)), branch),
+                Err(error) => self.complain(&Place::In(above, Directory::here()), &name, error, branch),
             },
             (Seed::Entries(names), Some(above)) => {
                 self.remove_entries(&names, above, branch);
@@ -191,14 +189,14 @@ impl Tree for Run<'_> {
         let mut counts = Counts::default();
         let path = growth.path.as_deref();
         let may_be_plain = self.may_be_plain();
-        let place = Place::In(knot, growth.list.as_fd());
-        let listed = list_some(growth.list.as_fd(), &mut buffer, |name, listed| match listed {
-            Listed::Folder => branch.plant(Seed::Folder(name.to_owned())),
+        let place = Place::In(knot, Directory::of(&growth.list));
+        let listed = list_some(Directory::of(&growth.list), &mut buffer, |name, listed| match listed {
+            Some(FileType::Directory) => branch.plant(Seed::Folder(name.to_owned())),
             // The first buffer is worked on here: most folders have no second one.
             _ if hands_over && is_met => handed_over.extend_from_slice(name.to_bytes_with_nul()),
             _ => {
                 is_met = true;
-                if may_be_plain && straight::unlink_at(growth.list.as_fd(), name).is_ok() {
+                if may_be_plain && straight::unlink(Directory::of(&growth.list), name).is_ok() {
                     counts.entries += 1;
                     return;
                 }
@@ -232,7 +230,7 @@ impl Tree for Run<'_> {
     fn leave(&self, knot: &Knot<Node>, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) {
         self.leave_folder(knot, above, branch);
         if let Some(above) = above {
-            open_above(&knot.node.folder, &above.node.folder, &self.descriptors);
+            above.node.folder.reopen_from(&knot.node.folder, &self.descriptors);
             if knot.node.stays.load(Ordering::Acquire) {
                 above.node.stays.store(true, Ordering::Release);
             }
@@ -247,12 +245,12 @@ impl Tree for Run<'_> {
 
 /// Where a name stands.
 enum Place<'a> {
-    Top(usize, BorrowedFd<'a>),
-    In(&'a AKnot, BorrowedFd<'a>),
+    Top(usize, Directory<'a>),
+    In(&'a AKnot, Directory<'a>),
 }
 
 impl Place<'_> {
-    fn folder(&self) -> BorrowedFd<'_> {
+    fn folder(&self) -> Directory<'_> {
         match self {
             Self::Top(_, folder) | Self::In(_, folder) => *folder,
         }
@@ -278,24 +276,24 @@ impl Run<'_> {
     fn begin_operand(&self, number: usize, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
         let operand = match Operand::open(&self.removal.operands[number]) {
             Ok(operand) => operand,
-            Err(error) => return self.complain(&Place::Top(number, entry::here()), c"", error, branch),
+            Err(error) => return self.complain(&Place::Top(number, Directory::here()), c"", error, branch),
         };
-        let place = Place::Top(number, operand.parent.as_fd());
-        let kind = match entry::status_at(place.folder(), &operand.name, Follow::No) {
-            Ok(status) => status.kind(),
+        let place = Place::Top(number, operand.parent.directory());
+        let kind = match place.folder().status(&operand.name, Follow::No) {
+            Ok(status) => status.file_type(),
             Err(error) => return self.complain(&place, c"", error, branch),
         };
         match (kind, self.removal.folders) {
-            (Kind::Folder, Folders::Never) => {
+            (FileType::Directory, Folders::Never) => {
                 let finding = self.finding(&place, c"", Complaint::IsFolder);
                 self.keep(finding, branch);
                 Begun::Done
             }
-            (Kind::Folder, Folders::Empty) => {
+            (FileType::Directory, Folders::Empty) => {
                 self.remove_empty(&operand.name, &place, branch);
                 Begun::Done
             }
-            (Kind::Folder, Folders::Whole) => match self.begin_folder(operand.name.clone(), &place, branch) {
+            (FileType::Directory, Folders::Whole) => match self.begin_folder(operand.name.clone(), &place, branch) {
                 Begun::Node(node, growth) => Begun::Node(Node { top: Some(operand.parent.clone()), ..node }, growth),
                 Begun::Done => Begun::Done,
             },
@@ -320,19 +318,19 @@ impl Run<'_> {
     }
 
     fn leads_to_folder(&self, operand: &Operand) -> bool {
-        let meant = entry::status_at(operand.parent.as_fd(), &operand.name, Follow::Yes);
-        meant.is_ok_and(|status| status.kind() == Kind::Folder)
+        let meant = operand.parent.directory().status(&operand.name, Follow::Yes);
+        meant.is_ok_and(|status| status.file_type() == FileType::Directory)
     }
 
     /// Opens a folder and asks whether to go into it.
     fn begin_folder(&self, name: CString, place: &Place<'_>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
-        let list = match entry::open_at(place.folder(), &name, OPEN_FOLDER, 0) {
+        let list = match place.folder().open(&name, how::DIRECTORY, 0) {
             Ok(list) => list,
             Err(error) => return self.cannot_open(&name, place, error, branch),
         };
         let mut device = 0;
         if self.removal.one_file_system {
-            device = entry::status_of(list.as_fd()).map_or(0, |status| status.identity().device);
+            device = Status::of(&list).map_or(0, |status| status.identity().device);
             if let Place::In(above, _) = place
                 && above.node.device != device
             {
@@ -344,13 +342,13 @@ impl Run<'_> {
         }
         let path = self.needs_paths().then(|| self.path(place, &name));
         if let Some(path) = &path
-            && !self.may_descend(list.as_fd(), &name, place, path, branch)
+            && !self.may_descend(Directory::of(&list), &name, place, path, branch)
         {
             self.stays(place);
             return Begun::Done;
         }
         let operand = place.operand();
-        let folder = Folder::new(name, list, &self.descriptors);
+        let folder = KeptDirectory::new(name, list, &self.descriptors);
         let list = folder.open().expect("it was just opened");
         Begun::Node(Node { folder, operand, top: None, device, stays: AtomicBool::new(false) }, Growth { list, path })
     }
@@ -373,10 +371,10 @@ impl Run<'_> {
                 self.stays(place);
                 return Begun::Done;
             }
-            _ => entry::remove_folder_at(place.folder(), name).is_ok(),
+            _ => place.folder().remove_directory(name).is_ok(),
         };
         if removed {
-            self.tell_removed(place, name, Kind::Folder);
+            self.tell_removed(place, name, FileType::Directory);
             return Begun::Done;
         }
         self.complain(place, name, error, branch)
@@ -384,7 +382,7 @@ impl Run<'_> {
 
     /// COMPAT: nobody can say whether it is empty, so both questions are asked.
     fn may_remove_unread(&self, name: &CStr, place: &Place<'_>) -> bool {
-        let is_write_protected = !entry::is_writable_at(place.folder(), name);
+        let is_write_protected = !place.folder().is_writable(name);
         let is_asked = match self.removal.caution {
             Caution::Never => false,
             Caution::WriteProtected => is_write_protected,
@@ -392,12 +390,12 @@ impl Run<'_> {
         };
         let path = self.path(place, name);
         let agrees = |asked| self.removal.listener.agrees(&Question { asked, path: &path, is_write_protected });
-        !is_asked || (agrees(Asked::Descend) && agrees(Asked::Remove(Kind::Folder, 0)))
+        !is_asked || (agrees(Asked::Descend) && agrees(Asked::Remove(FileType::Directory, 0)))
     }
 
     fn may_descend(
         &self,
-        folder: BorrowedFd<'_>,
+        folder: Directory<'_>,
         name: &CStr,
         place: &Place<'_>,
         path: &[u8],
@@ -406,13 +404,13 @@ impl Run<'_> {
         if self.removal.caution == Caution::Never {
             return true;
         }
-        let is_write_protected = !entry::is_writable_at(place.folder(), name);
+        let is_write_protected = !place.folder().is_writable(name);
         if self.removal.caution == Caution::WriteProtected && !is_write_protected {
             return true;
         }
         // What cannot be listed will be complained about when it is.
         let is_empty = holds_nothing(folder, branch).unwrap_or(true);
-        let _told_later = rewind(folder);
+        let _told_later = rewind(folder.descriptor());
         // COMPAT: an empty folder is asked about once, when it is to be removed.
         is_empty || self.removal.listener.agrees(&Question { asked: Asked::Descend, path, is_write_protected })
     }
@@ -424,16 +422,16 @@ impl Run<'_> {
         let folder = match descriptor(above, |node| &node.folder, &self.descriptors) {
             Ok(folder) => folder,
             Err(error) => {
-                self.complain(&Place::In(above, entry::here()), c"", error, branch);
+                self.complain(&Place::In(above, Directory::here()), c"", error, branch);
                 return;
             }
         };
-        let place = Place::In(above, folder.as_fd());
+        let place = Place::In(above, Directory::of(&folder));
         let path = self.needs_paths().then(|| path_of(self.removal, above));
         let (mut entries, may_be_plain) = (0, self.may_be_plain());
         for name in names.split_inclusive(|&byte| byte == 0) {
             let name = CStr::from_bytes_with_nul(name).expect("names were put together with their ends");
-            if may_be_plain && straight::unlink_at(place.folder(), name).is_ok() {
+            if may_be_plain && straight::unlink(place.folder(), name).is_ok() {
                 entries += 1;
                 continue;
             }
@@ -467,8 +465,8 @@ impl Run<'_> {
         branch: &mut Branch<'_, Self>,
     ) -> Entry {
         if self.removal.pretends || self.removal.caution != Caution::Never {
-            match entry::status_at(place.folder(), name, Follow::No) {
-                Ok(status) if status.kind() == Kind::Folder => return Entry::IsFolder,
+            match place.folder().status(name, Follow::No) {
+                Ok(status) if status.file_type() == FileType::Directory => return Entry::IsFolder,
                 Ok(status) if !self.may_remove(&status, name, place, path) => {
                     self.stays(place);
                     return Entry::Stays;
@@ -480,10 +478,10 @@ impl Run<'_> {
                 }
             }
         }
-        let removed = if self.removal.pretends { Ok(()) } else { entry::unlink_at(place.folder(), name) };
+        let removed = if self.removal.pretends { Ok(()) } else { place.folder().unlink(name) };
         match removed {
             Ok(()) => {
-                self.tell_removed(place, name, Kind::File);
+                self.tell_removed(place, name, FileType::Regular);
                 Entry::Removed
             }
             Err(error) if number(&error) == Errno::ISDIR.raw_os_error() => Entry::IsFolder,
@@ -494,22 +492,22 @@ impl Run<'_> {
         }
     }
 
-    fn may_remove(&self, status: &entry::Status, name: &CStr, place: &Place<'_>, path: Option<&[u8]>) -> bool {
+    fn may_remove(&self, status: &Status, name: &CStr, place: &Place<'_>, path: Option<&[u8]>) -> bool {
         if self.removal.caution == Caution::Never {
             return true;
         }
         // COMPAT: a link is never write-protected: its own mode means nothing.
-        let is_write_protected = status.kind() != Kind::Link && !entry::is_writable_at(place.folder(), name);
+        let is_write_protected = status.file_type() != FileType::SymbolicLink && !place.folder().is_writable(name);
         if self.removal.caution == Caution::WriteProtected && !is_write_protected {
             return true;
         }
         let path = path.map_or_else(|| self.path(place, name), <[u8]>::to_vec);
-        let asked = Asked::Remove(status.kind(), status.bytes());
+        let asked = Asked::Remove(status.file_type(), status.bytes());
         self.removal.listener.agrees(&Question { asked, path: &path, is_write_protected })
     }
 
     fn is_empty(&self, name: &CStr, place: &Place<'_>, branch: &mut Branch<'_, Self>) -> io::Result<bool> {
-        holds_nothing(entry::open_at(place.folder(), name, OPEN_FOLDER, 0)?.as_fd(), branch)
+        holds_nothing(Directory::of(&place.folder().open(name, how::DIRECTORY, 0)?), branch)
     }
 
     fn remove_empty(&self, name: &CStr, place: &Place<'_>, branch: &mut Branch<'_, Self>) {
@@ -519,17 +517,17 @@ impl Run<'_> {
             self.complain(place, c"", Errno::NOTEMPTY.into(), branch);
             return;
         }
-        let may = match entry::status_at(place.folder(), name, Follow::No) {
+        let may = match place.folder().status(name, Follow::No) {
             Ok(status) => self.may_remove(&status, name, place, None),
             Err(_) => true,
         };
         if !may {
             return;
         }
-        match if self.removal.pretends { Ok(()) } else { entry::remove_folder_at(place.folder(), name) } {
+        match if self.removal.pretends { Ok(()) } else { place.folder().remove_directory(name) } {
             Ok(()) => {
                 self.removal.tally.add(Counts { entries: 1, folders: 1, ..Counts::default() });
-                self.tell_removed(place, c"", Kind::Folder);
+                self.tell_removed(place, c"", FileType::Directory);
             }
             Err(error) => _ = self.complain(place, c"", error, branch),
         }
@@ -544,24 +542,24 @@ impl Run<'_> {
         let opened;
         let place = match (above, &node.top) {
             (Some(above), _) => {
-                open_above(&node.folder, &above.node.folder, &self.descriptors);
+                above.node.folder.reopen_from(&node.folder, &self.descriptors);
                 match descriptor(above, |node| &node.folder, &self.descriptors) {
                     Ok(folder) => opened = folder,
                     Err(error) => {
-                        self.complain(&Place::In(above, entry::here()), node.folder.name(), error, branch);
+                        self.complain(&Place::In(above, Directory::here()), node.folder.name(), error, branch);
                         return;
                     }
                 }
-                Place::In(above, opened.as_fd())
+                Place::In(above, Directory::of(&opened))
             }
-            (None, Some(top)) => Place::Top(node.operand, top.as_fd()),
+            (None, Some(top)) => Place::Top(node.operand, top.directory()),
             (None, None) => unreachable!("a node without one above is an operand"),
         };
         let name = node.folder.name();
         // An operand is called as it was typed.
         let shown = if above.is_some() { name } else { c"" };
         if self.removal.caution != Caution::Never
-            && let Ok(status) = entry::status_at(place.folder(), name, Follow::No)
+            && let Ok(status) = place.folder().status(name, Follow::No)
             && !self.may_remove(&status, name, &place, Some(&self.path(&place, shown)))
         {
             node.stays.store(true, Ordering::Release);
@@ -570,7 +568,7 @@ impl Run<'_> {
         match self.remove_folder(node, &place, branch) {
             Ok(()) => {
                 self.removal.tally.add(Counts { entries: 1, folders: 1, ..Counts::default() });
-                self.tell_removed(&place, shown, Kind::Folder);
+                self.tell_removed(&place, shown, FileType::Directory);
             }
             Err(error) => {
                 // Whoever else removed it did what was wanted: nothing stays.
@@ -589,13 +587,13 @@ impl Run<'_> {
         // LIE: on some file systems (NFS) a list from which entries are removed leaves some out. LIMIT: three more looks; who still puts
         // something in would win for ever.
         for look in 0..4 {
-            match entry::remove_folder_at(place.folder(), node.folder.name()) {
+            match place.folder().remove_directory(node.folder.name()) {
                 Err(error) if number(&error) == Errno::NOTEMPTY.raw_os_error() && look < 3 => {
                     let Some(list) = node.folder.open() else { return Err(error) };
                     rewind(list.as_fd())?;
-                    while !list_some(list.as_fd(), &mut branch.scratch.buffer, |name, _| {
+                    while !list_some(Directory::of(&list), &mut branch.scratch.buffer, |name, _| {
                         // A folder among them is what makes the next try fail.
-                        let _seen_next = entry::unlink_at(list.as_fd(), name);
+                        let _seen_next = Directory::of(&list).unlink(name);
                     })? {}
                 }
                 other => return other,
@@ -619,10 +617,10 @@ impl Run<'_> {
         }
     }
 
-    fn tell_removed(&self, place: &Place<'_>, name: &CStr, kind: Kind) {
+    fn tell_removed(&self, place: &Place<'_>, name: &CStr, kind: FileType) {
         if self.removal.tells_all {
             let name = if matches!(place, Place::Top(..)) { c"" } else { name };
-            self.removal.listener.removed(&self.path(place, name), kind == Kind::Folder);
+            self.removal.listener.removed(&self.path(place, name), kind == FileType::Directory);
         }
     }
 
@@ -671,7 +669,7 @@ impl Run<'_> {
 }
 
 /// Lists a folder from where it stands until something is found.
-fn holds_nothing(folder: BorrowedFd<'_>, branch: &mut Branch<'_, Run<'_>>) -> io::Result<bool> {
+fn holds_nothing(folder: Directory<'_>, branch: &mut Branch<'_, Run<'_>>) -> io::Result<bool> {
     let mut is_empty = true;
     while is_empty && !list_some(folder, &mut branch.scratch.buffer, |_, _| is_empty = false)? {}
     Ok(is_empty)

@@ -22,7 +22,7 @@ pub fn read_full_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<u
 
 /// Asks for errors of earlier writes that the kernel tells only when a descriptor is closed: NFS, FUSE and quotas do.
 pub fn report_late_errors(file: impl AsFd) -> io::Result<()> {
-    crate::entry::close(file.as_fd().try_clone_to_owned()?)
+    crate::tree_calls::close(file.as_fd().try_clone_to_owned()?)
 }
 
 /// Writes all of `bytes` at `offset`.

@@ -13,13 +13,13 @@ use ::archive::extract::{Choice, Chooser, Event, Feed};
 use ::archive::member::{Extent, Kind, Member, Time};
 use ::archive::read::{ReadError, Reader, Step};
 use ::archive::source::Source;
+use files::{FileType, Follow, Moment, Status, how};
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome};
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use sys::at_offset::read_full_at;
-use sys::tree_calls::{self, Open, Status};
 
 /// Compares.
 pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
@@ -162,11 +162,11 @@ impl Compared<'_> {
         let member = self.member;
         let path: &[u8] = if member.path.is_empty() { b"." } else { &member.path };
         let (folder, name) = there.reach(path)?;
-        let status = tree_calls::status_at(folder, name)?;
+        let status = folder.status(name, Follow::No)?;
         if member.kind == Kind::HardLink {
             let (folder, name) = there.reach(&member.link)?;
-            let other = tree_calls::status_at(folder, name)?;
-            if (other.dev, other.ino) != (status.dev, status.ino) {
+            let other = folder.status(name, Follow::No)?;
+            if other.identity() != status.identity() {
                 found.push(format!("Not linked to {}", super::words::escaped(&member.link)));
             }
             return Ok(());
@@ -178,13 +178,13 @@ impl Compared<'_> {
         let is_link = member.kind == Kind::Symlink;
         let has_time = !is_link && member.kind != Kind::Directory;
         for (differs, words) in [
-            (!is_link && status.mode & 0o7777 != member.mode, "Mode differs"),
-            (u64::from(status.uid) != member.uid, "Uid differs"),
-            (u64::from(status.gid) != member.gid, "Gid differs"),
+            (!is_link && status.mode() != member.mode, "Mode differs"),
+            (u64::from(status.user()) != member.uid, "Uid differs"),
+            (u64::from(status.group()) != member.gid, "Gid differs"),
             (has_time && self.has_other_time(&status), "Mod time differs"),
-            (member.kind == Kind::Regular && status.size != member.size, "Size differs"),
+            (member.kind == Kind::Regular && status.bytes() != member.size, "Size differs"),
             (
-                is_device(member.kind) && status.device != (member.device.major, member.device.minor),
+                is_device(member.kind) && status.device_numbers() != (member.device.major, member.device.minor),
                 "Device number differs",
             ),
         ] {
@@ -192,11 +192,11 @@ impl Compared<'_> {
                 found.push(words.to_owned());
             }
         }
-        if is_link && tree_calls::read_link(folder, name)? != member.link {
+        if is_link && folder.read_link(name)? != member.link {
             found.push("Symlink differs".to_owned());
         }
-        if member.kind == Kind::Regular && status.size == member.size {
-            let file = File::from(tree_calls::open_at(folder, name, Open::File)?);
+        if member.kind == Kind::Regular && status.bytes() == member.size {
+            let file = File::from(folder.open(name, how::FILE, 0)?);
             if !is_same(member, feed, &file)? {
                 found.push("Contents differ".to_owned());
             }
@@ -206,7 +206,7 @@ impl Compared<'_> {
 
     /// COMPAT: parts of seconds count where an extended header could have told them.
     fn has_other_time(&self, status: &Status) -> bool {
-        let (seconds, nanoseconds) = status.mtime;
+        let Moment { seconds, nanoseconds } = status.changed_at();
         let Time { seconds: ours, nanoseconds: our_parts } = self.member.mtime;
         seconds != ours || self.is_extended && nanoseconds != our_parts
     }
@@ -246,14 +246,14 @@ fn is_device(kind: Kind) -> bool {
 
 fn is_kind(kind: Kind, status: &Status) -> bool {
     let wanted = match kind {
-        Kind::Symlink => 0o120_000,
-        Kind::Directory => 0o040_000,
-        Kind::CharacterDevice => 0o020_000,
-        Kind::BlockDevice => 0o060_000,
-        Kind::Fifo => 0o010_000,
-        _ => 0o100_000,
+        Kind::Symlink => FileType::SymbolicLink,
+        Kind::Directory => FileType::Directory,
+        Kind::CharacterDevice => FileType::CharacterDevice,
+        Kind::BlockDevice => FileType::BlockDevice,
+        Kind::Fifo => FileType::Fifo,
+        _ => FileType::Regular,
     };
-    status.kind() == wanted
+    status.file_type() == wanted
 }
 
 /// Whether the stored bytes are those of the file, and zeros what the archive has as holes.

@@ -28,6 +28,8 @@ use crew::pipeline::{By, Staffing};
 use crew::plan::Plan;
 use crew::tally::Tally;
 use crew::verdict::Circumstances;
+use files::staged_file::{Readers, Replace, StagedFile};
+use files::{Directory, Identity, how};
 use mh_kit::context::Context;
 use mh_kit::descriptors::half_of_descriptors;
 use mh_kit::failure::{Failure, Outcome, with_causes};
@@ -40,7 +42,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use sys::staged_file::{Readers, Replace, StagedFile};
 
 /// Creates.
 pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Result<Outcome, Failure> {
@@ -197,7 +198,8 @@ fn operands(args: &TarArgs, matches: &ArgMatches) -> Result<Vec<Operand>, Failur
     words.extend(indices("files_from").into_iter().zip(args.choice.files_from.iter().map(Word::From)));
     words.sort_by_key(|(index, _)| *index);
     let open = |from: &OwnedFd, path: &Path| {
-        sys::tree_calls::open_anywhere(from.as_fd(), path.as_os_str().as_bytes(), sys::tree_calls::Open::Folder)
+        Directory::of(&from)
+            .open(path.as_os_str().as_bytes(), how::through_links(how::DIRECTORY), 0)
             .map_err(|error| could_not("enter", path.as_os_str(), &error))
     };
     // COMPAT: a slash behind a link does not make it the folder that it leads to, and one behind a file is none.
@@ -333,7 +335,7 @@ enum Target {
         /// Whose place it takes.
         there: Option<File>,
         /// What never comes into it.
-        never: HashSet<(u64, u64)>,
+        never: HashSet<Identity>,
     },
     /// Standard output, a device, a pipe.
     Direct(File, By),
@@ -382,17 +384,17 @@ impl Target {
         let mut never = HashSet::new();
         for file in there.iter().chain([staged.file()]) {
             let metadata = file.metadata().map_err(told)?;
-            never.insert((metadata.dev(), metadata.ino()));
+            never.insert(Identity::from(&metadata));
         }
         Ok(Self::Staged { staged, there, never })
     }
 
-    fn never(&self) -> HashSet<(u64, u64)> {
+    fn never(&self) -> HashSet<Identity> {
         match self {
             Self::Staged { never, .. } => never.clone(),
             Self::Through(_, target) => target.never(),
             Self::Direct(..) | Self::Behind(..) => match self.file().0.metadata() {
-                Ok(metadata) if metadata.is_file() => HashSet::from([(metadata.dev(), metadata.ino())]),
+                Ok(metadata) if metadata.is_file() => HashSet::from([Identity::from(&metadata)]),
                 _ => HashSet::new(),
             },
         }
@@ -476,7 +478,7 @@ impl Target {
         };
         sys::at_offset::report_late_errors(staged.file()).map_err(told)?;
         if let Some(there) = there {
-            let _what_a_user_cannot_carry = sys::metadata::carry_rights(there, staged.file()).map_err(told)?;
+            let _what_a_user_cannot_carry = files::carry::carry_rights(there, staged.file()).map_err(told)?;
         }
         staged.commit(Replace::Yes).map_err(told)
     }
@@ -606,7 +608,7 @@ impl Run<'_> {
         let (output, writing) = target.file();
         let what = Creation {
             choice: &self.choice,
-            operands: Mutex::new(operands),
+            operands: operands.into(),
             style: &self.style,
             packing: self.packing,
             index: if self.args.no_index { Index::LeftOut } else { Index::Kept },
@@ -620,7 +622,7 @@ impl Run<'_> {
                 Members::Counted
             },
             on_event: &on_event,
-            ended: Mutex::default(),
+            ended: Default::default(),
         };
         let Fitting { width, slots, .. } = self.fitting;
         let staffing = Staffing { width, slots, lanes_at_once: 1, mode: super::mode(self.args) };
@@ -629,7 +631,7 @@ impl Run<'_> {
         let progress = (self.args.verbose == 0).then(|| super::show_progress(context, &name, None, &tally));
         let measures = create(&what, &staffing, &*self.workers.share_of(lease.as_ref()), &tally);
         drop(progress);
-        let error = what.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let error = what.ended.lock().take();
         drop(what);
         let mut told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
         told.lines.flush();

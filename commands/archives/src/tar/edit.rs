@@ -13,6 +13,7 @@ use ::archive::read::{Defect, Note, ReadError, Reader, Step};
 use ::archive::source::{FileSource, Source};
 use ::archive::write::end_archive;
 use crew::plan::Plan;
+use files::staged_file::{Readers, Replace, StagedFile};
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::{self, counted};
@@ -24,7 +25,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sys::at_offset::write_all_at;
-use sys::staged_file::{Readers, Replace, StagedFile};
 
 /// The archive that is changed: a plain one in a regular file; none where nothing has its name.
 fn target(args: &TarArgs, option: &str) -> Result<(PathBuf, Option<Arc<File>>), Failure> {
@@ -349,7 +349,7 @@ impl Kept {
         end_archive(bytes, &mut mark);
         write_all_at(staged.file(), &mark, bytes)?;
         sys::at_offset::report_late_errors(staged.file())?;
-        let _what_a_user_cannot_carry = sys::metadata::carry_rights(from, staged.file())?;
+        let _what_a_user_cannot_carry = files::carry::carry_rights(from, staged.file())?;
         staged.commit(Replace::Yes)
     }
 }

@@ -111,7 +111,7 @@ pub fn top_level(args: &TarArgs) -> Result<Option<Vec<u8>>, Failure> {
 const OPEN_FOLDERS_MAX: usize = 48;
 
 fn manner(args: &TarArgs, width: usize) -> Manner {
-    let is_root = sys::tree_calls::acts_as_root();
+    let is_root = files::acts_as_root();
     let umask = rustix::process::umask(rustix::fs::Mode::empty()).as_raw_mode();
     let keeps_modes = (args.preserve_permissions || is_root) && !args.no_same_permissions && !args.untrusted;
     let keeps_owner = (args.metadata.same_owner || is_root) && !args.metadata.no_same_owner && !args.untrusted;
@@ -332,18 +332,18 @@ fn into_tree(
     let lease = lease.as_ref();
     let ((measures, ended), decoding) = opened.with_feed(room, lease, width, |feed| {
         let what = Extraction {
-            feed: Mutex::new(Some(feed)),
+            feed: Some(feed).into(),
             rules: rules(args),
-            chooser: Mutex::new(Some(Box::new(chosen))),
+            chooser: (Some(Box::new(chosen) as _)).into(),
             root: &root,
             manner: &manner,
             unfinished: &unfinished,
             on_event: &on_event,
             changed: &changed,
-            ended: Mutex::default(),
+            ended: Default::default(),
         };
         let measures = extract(&what, &staffing, &*placing.share_of(lease), &tally);
-        let ended = what.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ended = what.ended.lock().take();
         (measures, ended)
     })?;
     let measures = decoding.map_or_else(|| measures.clone(), |decoding| as_one(&measures, &decoding));

@@ -1,9 +1,8 @@
 //! Where a member's file is, for who looks at it by name: the names of deep trees are longer than the kernel takes at once.
 
-use rustix::fs::CWD;
+use files::{Directory, PATH_BYTES_MAX, how};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use sys::tree_calls::{self, Open, PATH_BYTES_MAX};
+use std::os::fd::OwnedFd;
 
 /// The folder that was gone to last.
 #[derive(Default)]
@@ -18,21 +17,21 @@ const STEP_BYTES: usize = PATH_BYTES_MAX - 256;
 impl There {
     /// The folder from which a path can be used, and what is left of it. Links on the way are followed, as for any path. A path that continues the one
     /// before, as in chains of folders, costs what it has more.
-    pub fn reach<'p>(&mut self, path: &'p [u8]) -> io::Result<(BorrowedFd<'_>, &'p [u8])> {
+    pub fn reach<'p>(&mut self, path: &'p [u8]) -> io::Result<(Directory<'_>, &'p [u8])> {
         if path.len() <= STEP_BYTES {
-            return Ok((CWD, path));
+            return Ok((Directory::here(), path));
         }
         let (mut folder, mut done) = match self.last.take() {
             Some((folder, name)) if goes_on_behind(path, &name) => (Some(folder), name.len()),
             _ => (None, 0),
         };
         while let Some(bytes) = next_step(&path[done..]) {
-            let at = folder.as_ref().map_or(CWD, AsFd::as_fd);
-            folder = Some(tree_calls::open_anywhere(at, &path[done..done + bytes], Open::Folder)?);
+            let at = folder.as_ref().map_or(Directory::here(), Directory::of);
+            folder = Some(at.open(&path[done..done + bytes], how::through_links(how::DIRECTORY), 0)?);
             done += bytes;
         }
         let last = self.last.insert((folder.ok_or(io::ErrorKind::InvalidFilename)?, path[..done].to_vec()));
-        Ok((last.0.as_fd(), &path[done..]))
+        Ok((Directory::of(&last.0), &path[done..]))
     }
 }
 

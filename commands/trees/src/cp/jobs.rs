@@ -2,12 +2,12 @@
 //! For `mh cp` and `mh mv`.
 
 use crate::trees::{self, Words, shown};
+use files::{Directory, FileType, Follow, Status};
 use mh_kit::context::Context;
 use mh_kit::failure::Failure;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::io;
-use sys::entry::{self, Follow, Kind, Status};
 use transfer::copy::Job;
 use transfer::finding::joined;
 use transfer::operand::{folder_of, last_part, trimmed};
@@ -171,12 +171,12 @@ fn is_there(path: &[u8]) -> bool {
 }
 
 fn status_of(path: &[u8], follow: Follow) -> io::Result<Status> {
-    entry::status_at(entry::here(), &CString::new(path).map_err(io::Error::from)?, follow)
+    Directory::here().status(&CString::new(path).map_err(io::Error::from)?, follow)
 }
 
 fn is_folder(path: &[u8]) -> io::Result<()> {
-    match status_of(path, Follow::Yes)?.kind() {
-        Kind::Folder => Ok(()),
+    match status_of(path, Follow::Yes)?.file_type() {
+        FileType::Directory => Ok(()),
         _ => Err(io::Error::from(rustix::io::Errno::NOTDIR)),
     }
 }

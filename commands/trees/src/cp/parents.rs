@@ -2,10 +2,10 @@
 
 use super::words::not_kept;
 use crate::trees::{Words, cause, shown};
+use files::{Directory, FileReference, FileType, Follow, how};
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use sys::entry::{self, Follow, Kind, Target, flags};
 use transfer::copy::{Attribute, AttributeBuffers, Carried, Job, Keep, Manner, NotKept, carry};
 
 /// A folder above a copy, and the one that it is made after.
@@ -37,21 +37,21 @@ fn make_above(words: &Words, job: &Job, manner: &Manner, above: &mut Vec<Above>)
     // COMPAT: where one is missing all get what is kept, also those that are there; else none.
     let lowest = relative.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
     let lowest = CString::new([base, &relative[..lowest]].concat());
-    let is_there = lowest.is_ok_and(|path| entry::status_at(entry::here(), &path, Follow::Yes).is_ok());
+    let is_there = lowest.is_ok_and(|path| Directory::here().status(&path, Follow::Yes).is_ok());
     let keeps_some = manner.keep.owner || manner.keep.mode || manner.keep.times;
     for (slash, _) in relative.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
         let path = [base, &relative[..slash]].concat();
         let failed = |error: io::Error| (path.clone(), error);
         let target = CString::new(path.clone()).map_err(|error| failed(error.into()))?;
         let source = CString::new(&job.source[..start + slash]).map_err(|error| failed(error.into()))?;
-        let status = entry::status_at(entry::here(), &source, Follow::Yes).map_err(failed)?;
+        let status = Directory::here().status(&source, Follow::Yes).map_err(failed)?;
         let mode = if manner.keep.mode { 0o700 } else { manner.keep.mode_of(&status) & 0o1777 | 0o700 };
         if manner.pretends && above.iter().any(|made| made.target == target) {
             continue;
         }
         let made = match manner.pretends {
             true => would_be_made(&target),
-            false => entry::make_folder_at(entry::here(), &target, mode),
+            false => Directory::here().make_directory(&target, mode),
         };
         match made {
             Ok(()) => {
@@ -62,8 +62,8 @@ fn make_above(words: &Words, job: &Job, manner: &Manner, above: &mut Vec<Above>)
                 above.push(Above { source, target, is_new: true });
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let there = entry::status_at(entry::here(), &target, Follow::Yes).map_err(failed)?;
-                if there.kind() != Kind::Folder {
+                let there = Directory::here().status(&target, Follow::Yes).map_err(failed)?;
+                if there.file_type() != FileType::Directory {
                     return Err(failed(rustix::io::Errno::NOTDIR.into()));
                 }
                 if keeps_some && !is_there {
@@ -78,7 +78,7 @@ fn make_above(words: &Words, job: &Job, manner: &Manner, above: &mut Vec<Above>)
 
 /// What making a folder would come to, while nothing is to be made.
 fn would_be_made(path: &CString) -> io::Result<()> {
-    match entry::status_at(entry::here(), path, Follow::No) {
+    match Directory::here().status(path, Follow::No) {
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
@@ -107,11 +107,12 @@ pub fn finish(words: &Words, above: &[Above], manner: &Manner) -> usize {
 
 /// What could not be kept of one.
 fn finish_one(Above { source, target, is_new }: &Above, manner: &Manner) -> io::Result<Vec<NotKept>> {
-    let status = entry::status_at(entry::here(), source, Follow::Yes)?;
-    let nofollow = if *is_new { flags::O_NOFOLLOW } else { 0 };
-    let open = |path, more| entry::open_at(entry::here(), path, flags::O_RDONLY | flags::O_DIRECTORY | more, 0);
-    let (open_source, open_target) = (open(source, 0), open(target, nofollow));
-    let now = entry::status_at(entry::here(), target, Follow::Yes)?.mode();
+    let status = Directory::here().status(source, Follow::Yes)?;
+    let open = |path, flags| Directory::here().open(path, flags, 0);
+    let followed = how::through_links(how::DIRECTORY);
+    let (open_source, open_target) =
+        (open(source, followed), open(target, if *is_new { how::DIRECTORY } else { followed }));
+    let now = Directory::here().status(target, Follow::Yes)?.mode();
     let mode = if manner.keep.mode {
         Some(status.mode())
     } else if *is_new {
@@ -139,6 +140,6 @@ fn finish_one(Above { source, target, is_new }: &Above, manner: &Manner) -> io::
 }
 
 /// A folder that may be passed through but not be listed is meant by its path.
-fn open_or_named<'a>(open: &'a io::Result<OwnedFd>, path: &'a CString) -> Target<'a> {
-    open.as_ref().map_or(Target::Named(entry::here(), path), |open| Target::Open(open.as_fd()))
+fn open_or_named<'a>(open: &'a io::Result<OwnedFd>, path: &'a CString) -> FileReference<'a> {
+    open.as_ref().map_or(FileReference::Named(Directory::here(), path), |open| FileReference::Open(open.as_fd()))
 }

@@ -3,13 +3,12 @@
 
 use super::MvArgs;
 use crate::trees::{Words, cause, shown};
+use files::{Directory, FileType, Follow, Replace, Status, how};
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::ffi::{CString, OsStr};
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use sys::entry::{self, Follow, Kind, Replace, Status, flags};
 use transfer::copy::{Backup, BackupNames, Job, back_up};
 use transfer::operand::{Operand, last_part, trimmed};
 
@@ -40,9 +39,9 @@ impl Kept {
 
     /// Gives it its old name back, if that is free.
     pub fn put_back(&self) {
-        let folder = self.target.parent.as_fd();
+        let folder = self.target.parent.directory();
         // What made the move fail was told; the backup, under its own name, is what is kept then.
-        let _stays_a_backup = entry::rename_at(folder, &self.name, folder, &self.target.name, Replace::No);
+        let _stays_a_backup = folder.rename(&self.name, folder, &self.target.name, Replace::Never);
     }
 }
 
@@ -73,9 +72,9 @@ impl<'a> Renaming<'a> {
     pub fn move_one(&mut self, job: &Job) -> Result<Moved, String> {
         let found = Found::look(job)?;
         let Found { source, target, from, to, .. } = &found;
-        let there = entry::status_at(target.parent.as_fd(), &target.name, Follow::No).ok();
+        let there = target.parent.directory().status(&target.name, Follow::No).ok();
         if let Some(there) = &there {
-            if target.has_slash && there.kind() != Kind::Folder {
+            if target.has_slash && there.file_type() != FileType::Directory {
                 return Err(format!("cannot stat {to}: {}", cause(&Errno::NOTDIR.into())));
             }
             if !self.may_replace(job, &found, there)? {
@@ -109,8 +108,8 @@ impl<'a> Renaming<'a> {
         if self.args.no_clobber {
             return Ok(false);
         }
-        let is_lost = status.kind() == Kind::Link
-            && there.kind() != Kind::Link
+        let is_lost = status.file_type() == FileType::SymbolicLink
+            && there.file_type() != FileType::SymbolicLink
             && self.backup.is_none()
             && leads_there(job, there).unwrap_or(false);
         // COMPAT: a backup of one name of a file leaves the other to be moved.
@@ -118,14 +117,14 @@ impl<'a> Renaming<'a> {
         if is_same || is_lost {
             return Err(format!("{from} and {to} are the same file"));
         }
-        let (kind, kind_there) = (status.kind(), there.kind());
-        if self.args.update && kind != Kind::Folder && there.changed_at() >= status.changed_at() {
+        let (kind, kind_there) = (status.file_type(), there.file_type());
+        if self.args.update && kind != FileType::Directory && there.changed_at() >= status.changed_at() {
             return Ok(false);
         }
         if self.args.interactive && !self.words.asks(&format!("overwrite {to}")) {
             return Ok(false);
         }
-        match (kind == Kind::Folder, kind_there == Kind::Folder) {
+        match (kind == FileType::Directory, kind_there == FileType::Directory) {
             (true, false) if self.backup.is_none() => {
                 return Err(format!("cannot overwrite non-directory {to} with directory {from}"));
             }
@@ -136,7 +135,7 @@ impl<'a> Renaming<'a> {
         }
         // COMPAT: one argument is not lost under another of the same name; a numbered backup of it is none lost.
         let is_kept = self.backup.as_ref().is_some_and(|backup| backup.names == BackupNames::Numbered);
-        if kind_there != Kind::Folder && !is_kept && self.made.contains(&job.target) {
+        if kind_there != FileType::Directory && !is_kept && self.made.contains(&job.target) {
             return Err(just_created(found));
         }
         Ok(true)
@@ -148,11 +147,14 @@ impl<'a> Renaming<'a> {
         if !self.made.insert(job.target.clone()) {
             return Err(just_created(found));
         }
-        if status.kind() == Kind::Folder {
+        if status.file_type() == FileType::Directory {
             refuse_into_itself(found)?;
         }
         // Mounts of one file system in two places are told as renames.
-        let goal = entry::status_at(target.parent.as_fd(), c".", Follow::No)
+        let goal = target
+            .parent
+            .directory()
+            .status(c".", Follow::No)
             .map_err(|error| format!("cannot stat {to}: {}", cause(&error)))?;
         let is_elsewhere = goal.identity().device != status.identity().device;
         self.words.shows(&format!("{} {from} -> {to}", if is_elsewhere { "copied and removed" } else { "renamed" }));
@@ -163,10 +165,10 @@ impl<'a> Renaming<'a> {
     fn back_up(&self, found: &Found) -> Result<Option<Kept>, String> {
         let Found { status, target, from, to, .. } = found;
         let Some(backup) = &self.backup else { return Ok(None) };
-        if backup.is_in_place_of(target.parent.as_fd(), &target.name, status) {
+        if backup.is_in_place_of(target.parent.directory(), &target.name, status) {
             return Err(format!("backing up {to} might destroy source;  {from} not moved"));
         }
-        let name = back_up(target.parent.as_fd(), &target.name, backup)
+        let name = back_up(target.parent.directory(), &target.name, backup)
             .map_err(|error| format!("cannot backup {to}: {}", cause(&error)))?;
         Ok(Some(Kept { target: target.clone(), name }))
     }
@@ -187,25 +189,25 @@ impl<'a> Renaming<'a> {
     fn rename_or_say(&self, found: &Found) -> Result<Moved, String> {
         let Found { source, status, target, from, to } = found;
         let no_clobber = self.args.no_clobber;
-        let replace = if no_clobber { Replace::No } else { Replace::Yes };
-        let (here, goal) = (source.parent.as_fd(), target.parent.as_fd());
-        let mut renamed = entry::rename_at(here, &source.name, goal, &target.name, replace);
+        let replace = if no_clobber { Replace::Never } else { Replace::Yes };
+        let (here, goal) = (source.parent.directory(), target.parent.directory());
+        let mut renamed = here.rename(&source.name, goal, &target.name, replace);
         // LIE: NFS and some of FUSE cannot promise to replace nothing, and say that the call is wrong.
         if no_clobber
             && renamed.as_ref().is_err_and(|error| {
                 [Errno::INVAL, Errno::NOSYS].iter().any(|no| error.raw_os_error() == Some(no.raw_os_error()))
             })
         {
-            if entry::status_at(goal, &target.name, Follow::No).is_ok() {
+            if goal.status(&target.name, Follow::No).is_ok() {
                 return Ok(Moved::Left);
             }
-            renamed = entry::rename_at(here, &source.name, goal, &target.name, Replace::Yes);
+            renamed = here.rename(&source.name, goal, &target.name, Replace::Yes);
         }
         let Err(error) = renamed else { return Ok(Moved::Renamed) };
         match Errno::from_raw_os_error(error.raw_os_error().unwrap_or_default()) {
             Errno::XDEV => make_room(found).map(|()| Moved::ToBeCopied(None)),
             Errno::EXIST if no_clobber => Ok(Moved::Left),
-            Errno::INVAL if status.kind() == Kind::Folder => Err(into_itself(found)),
+            Errno::INVAL if status.file_type() == FileType::Directory => Err(into_itself(found)),
             _ => Err(format!("cannot move {from} to {to}: {}", cause(&error))),
         }
     }
@@ -216,13 +218,13 @@ impl Found {
         let (from, to) = (shown(&job.source), shown(&job.target));
         let not_found = |error: io::Error| format!("cannot stat {from}: {}", cause(&error));
         let source = Operand::open(&job.source).map_err(not_found)?;
-        let status = entry::status_at(source.parent.as_fd(), &source.name, Follow::No).map_err(not_found)?;
-        if source.has_slash && status.kind() != Kind::Folder {
+        let status = source.parent.directory().status(&source.name, Follow::No).map_err(not_found)?;
+        if source.has_slash && status.file_type() != FileType::Directory {
             return Err(not_found(Errno::NOTDIR.into()));
         }
         let target =
             Operand::open(&job.target).map_err(|error| format!("cannot move {from} to {to}: {}", cause(&error)))?;
-        if target.has_slash && status.kind() != Kind::Folder {
+        if target.has_slash && status.file_type() != FileType::Directory {
             return Err(format!("cannot move {from} to {to}: {}", cause(&Errno::NOTDIR.into())));
         }
         Ok(Self { source, status, target, from, to })
@@ -230,7 +232,7 @@ impl Found {
 
     /// Whether source and target are one name in one folder.
     fn is_under_its_name(&self) -> bool {
-        let folder = |operand: &Operand| entry::status_at(operand.parent.as_fd(), c".", Follow::No).ok();
+        let folder = |operand: &Operand| operand.parent.directory().status(c".", Follow::No).ok();
         let folders = [&self.source, &self.target].map(|operand| folder(operand).map(|found| found.identity()));
         self.source.name == self.target.name && folders[0] == folders[1]
     }
@@ -248,7 +250,7 @@ fn into_itself(Found { from, to, .. }: &Found) -> String {
 /// link finds it.
 fn leads_there(job: &Job, there: &Status) -> io::Result<bool> {
     let source = Operand::open(&job.source)?;
-    let meant = entry::status_at(source.parent.as_fd(), &source.name, Follow::Yes)?;
+    let meant = source.parent.directory().status(&source.name, Follow::Yes)?;
     if meant.identity() != there.identity() {
         return Ok(false);
     }
@@ -257,23 +259,23 @@ fn leads_there(job: &Job, there: &Status) -> io::Result<bool> {
     }
     let found = std::fs::canonicalize(OsStr::from_bytes(&job.source))?.into_os_string().into_vec();
     let (found, target) = (Operand::open(&found)?, Operand::open(&job.target)?);
-    let folder = |operand: &Operand| entry::status_at(operand.parent.as_fd(), c".", Follow::No);
+    let folder = |operand: &Operand| operand.parent.directory().status(c".", Follow::No);
     Ok(found.name == target.name && folder(&found)?.identity() == folder(&target)?.identity())
 }
 
 /// What a real run would refuse: a folder into itself. The error is its sentence.
 fn refuse_into_itself(found: &Found) -> Result<(), String> {
-    let mut at = entry::open_at(found.target.parent.as_fd(), c".", flags::O_PATH | flags::O_DIRECTORY, 0).ok();
+    let mut at = found.target.parent.directory().open(c".", how::PLACE, 0).ok();
     let mut last = None;
     while let Some(folder) = at
-        && let Ok(reached) = entry::status_of(folder.as_fd())
+        && let Ok(reached) = Status::of(&folder)
         && last != Some(reached.identity())
     {
         if reached.identity() == found.status.identity() {
             return Err(into_itself(found));
         }
         last = Some(reached.identity());
-        at = entry::open_at(folder.as_fd(), c"..", flags::O_PATH | flags::O_DIRECTORY, 0).ok();
+        at = Directory::of(&folder).open(c"..", how::PLACE, 0).ok();
     }
     Ok(())
 }
@@ -281,10 +283,10 @@ fn refuse_into_itself(found: &Found) -> Result<(), String> {
 /// COMPAT: a folder takes the place of an empty one alone, between file systems as within one: two are not merged. (Files go when their
 /// copy is made.)
 fn make_room(Found { status, target, from, to, .. }: &Found) -> Result<(), String> {
-    if status.kind() != Kind::Folder {
+    if status.file_type() != FileType::Directory {
         return Ok(());
     }
-    match entry::remove_folder_at(target.parent.as_fd(), &target.name) {
+    match target.parent.directory().remove_directory(&target.name) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(format!("inter-device move failed: {from} to {to}; unable to remove target: {}", cause(&error)))
         }

@@ -4,12 +4,14 @@
 use super::choice::Sort;
 use super::data::Counted;
 use super::look::{At, Look, Looked, When};
+use files::Directory;
+use parking_lot::{Condvar, Mutex};
 use rustix::fs::FileType;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// Files that are looked at in one go. A folder ends a batch: what stands behind it is far away.
@@ -115,7 +117,7 @@ impl Batch {
 
 /// A folder whose names are looked at.
 pub(super) struct Place<'a> {
-    pub folder: BorrowedFd<'a>,
+    pub folder: Directory<'a>,
     /// Its name, with a slash; empty for what was named.
     pub path: &'a [u8],
     /// Its file system; none for what was named.
@@ -237,7 +239,7 @@ impl Ahead {
     fn offer(&self, listing: &Arc<Listing>, next: usize) {
         if let Some(shared) = &listing.shared {
             let order = [shared.order.as_slice(), &[next]].concat();
-            let mut listings = lock(&self.listings);
+            let mut listings = self.listings.lock();
             if listings.len() >= PLACES_MAX {
                 listings.retain(|_, listing| listing.strong_count() > 0);
             }
@@ -249,7 +251,7 @@ impl Ahead {
     pub fn look(&self, look: &Look<'_>) -> bool {
         let Some(mut claim) = self.has_some().then(|| self.claim()).flatten() else { return false };
         let Some(Shared { folder, path, device, order, .. }) = &claim.listing.shared else { return false };
-        let place = Place { folder: folder.as_fd(), path, device: Some(*device), order };
+        let place = Place { folder: Directory::of(folder), path, device: Some(*device), order };
         let names = Counted::among(&self.looked, claim.range.len());
         let mut batch = claim.listing.look_at(claim.range.clone(), &place, look);
         let bytes: u64 = batch.looked.as_slice().iter().map(Looked::bytes).sum();
@@ -259,10 +261,10 @@ impl Ahead {
     }
 
     fn claim(&self) -> Option<Claim> {
-        let mut listings = lock(&self.listings);
+        let mut listings = self.listings.lock();
         while let Some((mut order, listing)) = listings.pop_first() {
             let Some(listing) = listing.upgrade() else { continue };
-            let (thought, next) = (order.pop(), lock(&listing.claims).next);
+            let (thought, next) = (order.pop(), listing.claims.lock().next);
             if next == listing.names.len() {
                 continue;
             }
@@ -272,7 +274,7 @@ impl Ahead {
                 listings.insert(order, Arc::downgrade(&listing));
                 continue;
             }
-            let range = listing.claim(&mut lock(&listing.claims));
+            let range = listing.claim(&mut listing.claims.lock());
             if range.end < listing.names.len() {
                 order.push(range.end);
                 listings.insert(order, Arc::downgrade(&listing));
@@ -292,7 +294,7 @@ struct Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        lock(&self.listing.claims).looked.insert(self.range.start, self.batch.take());
+        self.listing.claims.lock().looked.insert(self.range.start, self.batch.take());
         self.listing.has_been_looked.notify_all();
     }
 }
@@ -300,7 +302,7 @@ impl Drop for Claim {
 impl Listing {
     /// The next batch, for the walk; none when it has had all.
     pub fn take(&self, place: &Place<'_>, look: &Look<'_>) -> Option<Batch> {
-        let mut claims = lock(&self.claims);
+        let mut claims = self.claims.lock();
         let from = claims.to_take;
         if from == self.names.len() {
             return None;
@@ -316,9 +318,9 @@ impl Listing {
                     None if has_more => {
                         drop(claims);
                         has_more = look.ahead.look(look);
-                        claims = lock(&self.claims);
+                        claims = self.claims.lock();
                     }
-                    None => claims = self.has_been_looked.wait(claims).unwrap_or_else(PoisonError::into_inner),
+                    None => self.has_been_looked.wait(&mut claims),
                 }
             };
             (self.names.batch_from(from), batch)
@@ -354,13 +356,13 @@ impl Listing {
 
     /// Whether the walk has had all.
     pub fn is_over(&self) -> bool {
-        lock(&self.claims).to_take == self.names.len()
+        self.claims.lock().to_take == self.names.len()
     }
 }
 
 impl Drop for Listing {
     fn drop(&mut self) {
-        let left = self.names.len() - lock(&self.claims).next;
+        let left = self.names.len() - self.claims.lock().next;
         if let Some(shared) = &self.shared {
             shared.unclaimed.fetch_sub(left, Ordering::Relaxed);
         }
@@ -423,10 +425,6 @@ impl Names {
         let files = files.count();
         from..from + (files + 1).min(BATCH).min(ahead.len())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

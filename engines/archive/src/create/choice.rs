@@ -4,10 +4,10 @@ use super::mode::ModeRule;
 use super::tags::Tag;
 use crate::member::Time;
 use crate::pattern::PatternSet;
+use files::{Identity, Status};
 use std::collections::{HashMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use sys::tree_calls::Status;
 
 /// The order of names in a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub struct Choice {
     /// What is written instead of what files have.
     pub instead: Instead,
     /// Files that are never archived: the archive itself.
-    pub never: HashSet<(u64, u64)>,
+    pub never: HashSet<Identity>,
     /// What the archive has already, and is left out unless it is newer: `-u`. By names in the archive, without slashes at their ends.
     pub newer_than: HashMap<Vec<u8>, Archived>,
     /// Takes names apart and puts them together: `--transform`.
@@ -148,8 +148,7 @@ pub enum Newer {
 
 impl Newer {
     pub(super) fn leaves(self, status: &Status) -> bool {
-        let time = |(seconds, nanoseconds)| Time { seconds, nanoseconds };
-        let (bytes, anything) = (time(status.mtime), time(status.ctime));
+        let (bytes, anything) = (status.changed_at(), status.status_changed_at());
         match self {
             Self::Bytes(since) => bytes < since,
             Self::Anything(since) => bytes < since && anything < since,

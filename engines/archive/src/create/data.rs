@@ -2,20 +2,19 @@
 
 use super::Event;
 use crate::member::Extent;
+use files::{Moment, Status};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use sys::at_offset::read_full_at;
-use sys::tree_calls::{self, Status};
 
 /// A file whose data are archived, over one chunk or several.
 pub struct Source {
     pub(super) file: File,
     pub(super) extents: Option<Vec<Extent>>,
     pub(super) path: Vec<u8>,
-    pub(super) ctime: (i64, u32),
+    pub(super) ctime: Moment,
     pub(super) size: u64,
     /// Whether it was told that it cannot be read.
     pub(super) failed: AtomicBool,
@@ -47,7 +46,7 @@ impl Drop for Counted {
 impl Source {
     pub(super) fn new(file: File, extents: Option<Vec<Extent>>, path: Vec<u8>, status: &Status, open: Counted) -> Self {
         let (failed, shrank) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { file, extents, path, ctime: status.ctime, size: status.size, failed, shrank, open }
+        Self { file, extents, path, ctime: status.status_changed_at(), size: status.bytes(), failed, shrank, open }
     }
 
     /// Files that are open.
@@ -88,7 +87,7 @@ impl Source {
     /// How much of its size it lacks, having ended `read` bytes behind `offset`; none if it ended before `offset`, which the stretch in
     /// front of that reports.
     fn missing(&self, offset: u64, read: usize) -> io::Result<Option<u64>> {
-        let now = tree_calls::status_of(self.file.as_fd())?.size;
+        let now = Status::of(&self.file)?.bytes();
         // LIE: in /sys the size is a page, whatever there is to read.
         let is_said = now < self.size;
         let ends_here = || Ok::<_, io::Error>(offset == 0 || read_full_at(&self.file, &mut [0], offset - 1)? == 1);
@@ -101,7 +100,8 @@ impl Source {
 
     /// Whether it became another since it was looked at. COMPAT: as GNU tar has it, a name more or less is a change.
     pub(super) fn change(&self) -> Option<Event> {
-        let now = tree_calls::status_of(self.file.as_fd()).ok()?;
-        (now.ctime != self.ctime || now.size != self.size).then(|| Event::Changed { path: self.path.clone() })
+        let now = Status::of(&self.file).ok()?;
+        (now.status_changed_at() != self.ctime || now.bytes() != self.size)
+            .then(|| Event::Changed { path: self.path.clone() })
     }
 }

@@ -8,19 +8,14 @@ use super::data::Counted;
 use super::tags::{Keeps, Tag};
 use crate::access_list;
 use crate::member::{Attribute, AttributeName, Extent, Kind};
+use files::{Directory, FileType, Follow, Identity, Moment, Status, how, own_path, straight};
 use rustix::fs::{self, RawDir, SeekFrom, seek};
 use rustix::io::Errno;
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use sys::entry::flags;
-use sys::straight;
-use sys::tree_calls::{self, Open, Status};
-
-/// As `tree_calls` opens a file for reading.
-const FILE: i32 = flags::O_RDONLY | flags::O_NOFOLLOW | flags::O_NONBLOCK | flags::O_NOCTTY;
 
 /// LIMIT: names in a folder that is read before its turn. One with more is read when the walk goes into it: a tree of nothing else
 /// takes the memory of one.
@@ -52,7 +47,7 @@ impl Looked {
     /// Bytes that are to be read of it, and those of attributes, which have been; a sparse file may have more than can be added up.
     pub fn bytes(&self) -> u64 {
         let Ok(Seen::Thing(thing)) = &self.seen else { return 0 };
-        let content = if thing.kind == Kind::Regular { thing.status.size.min(1 << 40) } else { 0 };
+        let content = if thing.kind == Kind::Regular { thing.status.bytes().min(1 << 40) } else { 0 };
         content + thing.attributes.iter().map(|attribute| attribute.value.len() as u64).sum::<u64>()
     }
 }
@@ -94,10 +89,10 @@ pub(super) struct Opened {
     pub folder: Arc<OwnedFd>,
     /// That it is open, and its names, until the walk comes to it.
     pub _counted: [Counted; 2],
-    /// Device and number.
-    pub identity: (u64, u64),
+    /// Which one it is.
+    pub identity: Identity,
     /// When it had been changed before its names were read.
-    pub ctime: (i64, u32),
+    pub ctime: Moment,
     /// Which of the tags stands in it.
     pub tag: Option<usize>,
     pub listing: Option<Arc<Listing>>,
@@ -162,32 +157,32 @@ impl Look<'_> {
     /// What is at a name. What the folder says to be a file is opened first, which saves a call; whatever else it turns out to
     /// be, or cannot be opened, is looked at by name.
     #[inline(always)]
-    fn status(&self, folder: BorrowedFd<'_>, name: &[u8], is_file: bool) -> Result<(Status, Option<File>), Failed> {
+    fn status(&self, folder: Directory<'_>, name: &[u8], is_file: bool) -> Result<(Status, Option<File>), Failed> {
         if is_file
             && straight::is_free()
             && let Ok(terminated) = CString::new(name)
-            && let Ok(file) = straight::open_at(folder, &terminated, FILE, 0)
-            && let Ok(status) = straight::whole_status_of(file.as_fd())
-            && status.is_file()
+            && let Ok(file) = straight::open(folder, &terminated, how::FILE, 0)
+            && let Ok(status) = straight::status_of(file.as_fd())
+            && status.is_regular()
         {
             return Ok((status, Some(File::from(file))));
         }
         if is_file
-            && let Ok(file) = tree_calls::open_at(folder, name, Open::File)
-            && let Ok(status) = tree_calls::status_of(file.as_fd())
-            && status.is_file()
+            && let Ok(file) = folder.open(name, how::FILE, 0)
+            && let Ok(status) = Status::of(&file)
+            && status.is_regular()
         {
             return Ok((status, Some(File::from(file))));
         }
         let looked = match self.choice.links {
-            Links::Followed => tree_calls::status_behind(folder, name),
-            Links::Kept => tree_calls::status_at(folder, name),
+            Links::Followed => folder.status(name, Follow::Yes),
+            Links::Kept => folder.status(name, Follow::No),
         };
         Ok((looked.map_err(|cause| ("look at it", cause))?, None))
     }
 
     fn see(&self, at: &At<'_>, path: &[u8], status: Status, file: Option<File>, when: When) -> Option<Seen> {
-        if self.choice.never.contains(&(status.dev, status.ino)) {
+        if self.choice.never.contains(&status.identity()) {
             return Some(Seen::TheArchive);
         }
         let kind = kind(&status);
@@ -207,13 +202,13 @@ impl Look<'_> {
             _ => Ok(Inside::Nothing),
         };
         if !matches!(kind, Kind::Regular | Kind::Directory) {
-            attributes = self.attributes_of(&Source::at(at.place.folder, at.name, self.choice.links), status.mode);
+            attributes = self.attributes_of(&Source::at(at.place.folder, at.name, self.choice.links), status.mode());
         }
         Some(Seen::Thing(Box::new(Thing { status, kind, inside, attributes })))
     }
 
     fn link(&self, at: &At<'_>) -> Result<Inside, Failed> {
-        let target = tree_calls::read_link(at.place.folder, at.name);
+        let target = at.place.folder.read_link(at.name);
         let target = target.map_err(|cause| ("read where it leads", cause))?;
         Ok(Inside::Link(match &self.choice.rename {
             Some(rename) => rename(&target, Renamed::SymbolicLink),
@@ -229,9 +224,9 @@ impl Look<'_> {
         attributes: &mut Vec<Attribute>,
     ) -> Result<Inside, Failed> {
         let file = file.map_or_else(|| self.open(at, status), Ok)?;
-        *attributes = self.attributes_of(&Source::Open(file.as_fd()), status.mode);
-        let has_holes = self.choice.finds_holes && status.blocks < status.size.div_ceil(512);
-        let extents = if has_holes { extents(&file, status.size) } else { Ok(None) };
+        *attributes = self.attributes_of(&Source::Open(file.as_fd()), status.mode());
+        let has_holes = self.choice.finds_holes && status.allocated_bytes() / 512 < status.bytes().div_ceil(512);
+        let extents = if has_holes { extents(&file, status.bytes()) } else { Ok(None) };
         let extents = extents.map_err(|cause| ("look for its holes", cause))?;
         Ok(Inside::File { file, counted: self.ahead.count_open(), extents })
     }
@@ -239,12 +234,12 @@ impl Look<'_> {
     /// Opens what was looked at by name: what is opened is what is archived, and another file may have got the name since.
     fn open(&self, at: &At<'_>, status: &Status) -> Result<File, Failed> {
         let opened = match self.choice.links {
-            Links::Followed => tree_calls::open_anywhere(at.place.folder, at.name, Open::File),
-            Links::Kept => tree_calls::open_at(at.place.folder, at.name, Open::File),
+            Links::Followed => at.place.folder.open(at.name, how::through_links(how::FILE), 0),
+            Links::Kept => at.place.folder.open(at.name, how::FILE, 0),
         };
         let file = File::from(opened.map_err(|cause| ("open it", cause))?);
-        let now = tree_calls::status_of(file.as_fd()).map_err(|cause| ("look at it", cause))?;
-        if !now.is_file() || (now.dev, now.ino) != (status.dev, status.ino) {
+        let now = Status::of(&file).map_err(|cause| ("look at it", cause))?;
+        if !now.is_regular() || now.identity() != status.identity() {
             return Err(("open it", io::Error::other("another file has got its name meanwhile")));
         }
         Ok(file)
@@ -266,24 +261,24 @@ impl Look<'_> {
             return Ok(None);
         }
         let opened = match (self.choice.links, at.place.device) {
-            (Links::Kept, Some(_)) => tree_calls::open_at(at.place.folder, at.name, Open::Folder),
-            _ => tree_calls::open_anywhere(at.place.folder, at.name, Open::Folder),
+            (Links::Kept, Some(_)) => at.place.folder.open(at.name, how::DIRECTORY, 0),
+            _ => at.place.folder.open(at.name, how::through_links(how::DIRECTORY), 0),
         };
         let folder = Arc::new(opened.map_err(|cause| ("open it", cause))?);
-        let status = tree_calls::status_of(folder.as_fd()).map_err(|cause| ("look at it", cause))?;
-        *attributes = self.attributes_of(&Source::Open(folder.as_fd()), status.mode);
-        let is_elsewhere =
-            self.choice.folders.stays_on_device && at.place.device.is_some_and(|device| device != status.dev);
+        let status = Status::of(&folder).map_err(|cause| ("look at it", cause))?;
+        *attributes = self.attributes_of(&Source::Open(folder.as_fd()), status.mode());
+        let is_elsewhere = self.choice.folders.stays_on_device
+            && at.place.device.is_some_and(|device| device != status.identity().device);
         if stays_out || is_elsewhere {
             return Ok(Some(Inside::Folder(None)));
         }
-        let tag = self.choice.tags.iter().position(|tag| tag.is_in(folder.as_fd()));
+        let tag = self.choice.tags.iter().position(|tag| tag.is_in(Directory::of(&folder)));
         let names_max = if when == When::Ahead { NAMES_AHEAD_MAX } else { usize::MAX };
         let names = self.names(&folder, tag.map(|tag| &self.choice.tags[tag]), names_max);
         let Some(names) = names.map_err(|cause| ("read it", cause))? else { return Ok(None) };
         let _counted = [self.ahead.count_open(), self.ahead.count_listed(names.len())];
-        let listing = self.ahead.list(names, at, path, &folder, status.dev);
-        let (identity, ctime) = ((status.dev, status.ino), status.ctime);
+        let listing = self.ahead.list(names, at, path, &folder, status.identity().device);
+        let (identity, ctime) = (status.identity(), status.status_changed_at());
         Ok(Some(Inside::Folder(Some(Opened { folder, _counted, identity, ctime, tag, listing }))))
     }
 
@@ -363,10 +358,11 @@ enum Source<'a> {
 
 impl<'a> Source<'a> {
     /// What is at a name that starts at `folder`. Needs `/proc`.
-    fn at(folder: BorrowedFd<'a>, name: &[u8], links: Links) -> Self {
+    fn at(folder: Directory<'a>, name: &[u8], links: Links) -> Self {
         let mut path = Vec::new();
         if !name.starts_with(b"/") {
-            path.extend_from_slice(format!("/proc/thread-self/fd/{}/", folder.as_raw_fd()).as_bytes());
+            path.extend_from_slice(&own_path(&folder));
+            path.push(b'/');
         }
         path.extend_from_slice(name);
         Self::Named(path, links)
@@ -390,14 +386,14 @@ impl<'a> Source<'a> {
 }
 
 fn kind(status: &Status) -> Option<Kind> {
-    Some(match status.kind() {
-        0o100_000 => Kind::Regular,
-        0o040_000 => Kind::Directory,
-        0o120_000 => Kind::Symlink,
-        0o020_000 => Kind::CharacterDevice,
-        0o060_000 => Kind::BlockDevice,
-        0o010_000 => Kind::Fifo,
-        _ => return None,
+    Some(match status.file_type() {
+        FileType::Regular => Kind::Regular,
+        FileType::Directory => Kind::Directory,
+        FileType::SymbolicLink => Kind::Symlink,
+        FileType::CharacterDevice => Kind::CharacterDevice,
+        FileType::BlockDevice => Kind::BlockDevice,
+        FileType::Fifo => Kind::Fifo,
+        FileType::Socket | FileType::Other => return None,
     })
 }
 

@@ -1,8 +1,7 @@
 //! Files that say of the folder they stand in that it, or what else is in it, is not worth an archive.
 
+use files::{Directory, Follow, how};
 use std::fs::File;
-use std::os::fd::BorrowedFd;
-use sys::tree_calls::{self, Open};
 
 /// Such a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,11 +35,11 @@ impl Tag {
     }
 
     /// Whether it stands in `folder`.
-    pub(super) fn is_in(&self, folder: BorrowedFd<'_>) -> bool {
+    pub(super) fn is_in(&self, folder: Directory<'_>) -> bool {
         if self.signature.is_empty() {
-            return tree_calls::status_at(folder, &self.name).is_ok();
+            return folder.status(&self.name, Follow::No).is_ok();
         }
-        let Ok(file) = tree_calls::open_at(folder, &self.name, Open::File) else { return false };
+        let Ok(file) = folder.open(&self.name, how::FILE, 0) else { return false };
         let mut head = vec![0; self.signature.len()];
         sys::at_offset::read_full_at(&File::from(file), &mut head, 0).is_ok_and(|read| head[..read] == *self.signature)
     }

@@ -9,9 +9,9 @@ use codec::format::UnitLayout as Units;
 use crew::budget::{Budget, InProcess, Priority, Request, Weight};
 use crew::measures::Slots;
 use crew::pipeline::Executor;
+use files::Status;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
-use sys::tree_calls;
 
 fn packing(name: &str) -> Packing {
     let format = codec::registry::by_name(name).expect("registered");
@@ -54,7 +54,7 @@ fn archive(folder: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>, u
     };
     let lease = InProcess::new(width.max(1)).lease(request);
     create(&what, &staffing, lease.as_ref(), &Tally::default());
-    assert!(what.ended.lock().expect("no panic").is_none());
+    assert!(what.ended.lock().is_none());
     (std::fs::read(output.path()).expect("read"), told.load(Ordering::Relaxed))
 }
 
@@ -103,7 +103,7 @@ fn members_come_in_the_order_of_their_names() {
 fn what_is_missing_of_a_file_becomes_zeros_and_is_told() {
     let file = tempfile::tempfile().expect("a file");
     write_all_at(&file, b"12345678", 0).expect("write");
-    let status = tree_calls::status_of(file.as_fd()).expect("stat");
+    let status = Status::of(&file).expect("stat");
     file.set_len(5).expect("truncate");
     let source = Arc::new(Source::new(file, None, b"shrunk".to_vec(), &status, Counted::among(&Arc::default(), 1)));
     let mut told = Vec::new();
@@ -123,8 +123,9 @@ fn what_is_missing_of_a_file_becomes_zeros_and_is_told() {
 #[test]
 fn a_file_that_ends_before_its_size_is_told_once_and_by_how_much() {
     let told_of = |file: File, size: u64, piece_bytes: usize| {
-        let status = Status { size, ..tree_calls::status_of(file.as_fd()).expect("stat") };
-        let source = Source::new(file, None, b"f".to_vec(), &status, Counted::among(&Arc::default(), 1));
+        let status = Status::of(&file).expect("stat");
+        let mut source = Source::new(file, None, b"f".to_vec(), &status, Counted::among(&Arc::default(), 1));
+        source.size = size;
         let (source, mut told, mut bytes) = (Arc::new(source), Vec::new(), vec![7; size as usize]);
         for (at, target) in bytes.chunks_mut(piece_bytes).enumerate() {
             let from = (at * piece_bytes) as u64;
@@ -156,7 +157,7 @@ fn stored_bytes_of_a_sparse_file_are_read_from_their_stretches() {
     let file = tempfile::tempfile().expect("a file");
     write_all_at(&file, b"abcdefghij", 0).expect("write");
     let extents = [(1, 2), (5, 3), (10, 0)].map(|(offset, bytes)| Extent { offset, bytes });
-    let status = tree_calls::status_of(file.as_fd()).expect("stat");
+    let status = Status::of(&file).expect("stat");
     let source = Source::new(file, Some(extents.to_vec()), Vec::new(), &status, Counted::among(&Arc::default(), 1));
     for from in 0..=5 {
         for to in from..=5 {

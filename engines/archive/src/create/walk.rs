@@ -6,13 +6,13 @@ use super::choice::{Choice, HardLinks, Links, Operand, Renamed};
 use super::look::{At, Failed, Inside, Look, Looked, Opened, Seen, Thing, When};
 use super::tags::Keeps;
 use super::{Event, Source as FileData, Told};
-use crate::member::{Attribute, Device, Kind, Member, Time};
+use crate::member::{Attribute, Device, Kind, Member};
 use crew::pipeline::CutTurn;
+use files::{Directory, Identity, Moment, Status, how};
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use sys::tree_calls::{self, Open, Status};
 
 /// A folder that is being gone through.
 struct Level {
@@ -25,9 +25,9 @@ struct Level {
     /// What was looked at in the folder above behind this one: a link that is followed, a file that became a folder.
     above: Option<Box<Batch>>,
     /// Device and number.
-    identity: (u64, u64),
+    identity: Identity,
     /// When it had been changed before its names were read.
-    ctime: (i64, u32),
+    ctime: Moment,
 }
 
 /// A member, and its data.
@@ -55,9 +55,9 @@ pub struct Walk<'a> {
     order: Vec<usize>,
     /// What was looked at and comes next, in the deepest level.
     batch: Batch,
-    first_names: HashMap<(u64, u64), Vec<u8>>,
+    first_names: HashMap<Identity, Vec<u8>>,
     /// The file whose name was noted with the last member.
-    noted: Option<(u64, u64)>,
+    noted: Option<Identity>,
     owners: HashMap<u32, Vec<u8>>,
     groups: HashMap<u32, Vec<u8>>,
     removed_was_told: bool,
@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
                 continue;
             } else {
                 let Operand { folder, name } = self.operands.next()?;
-                let place = Place { folder: folder.as_fd(), path: b"", device: None, order: &[] };
+                let place = Place { folder: Directory::of(&folder), path: b"", device: None, order: &[] };
                 (self.look.at(&At { place: &place, name: &name, index: 0, is_file: false }, When::Now), 0)
             };
             let Some(Looked { path, seen, .. }) = looked else { continue };
@@ -122,7 +122,12 @@ impl<'a> Walk<'a> {
         let Some(Level { folder: Some(folder), identity, .. }) = self.levels.last().filter(|_| !is_known) else {
             return Some(looked);
         };
-        let place = Place { folder: folder.as_fd(), path: &self.path, device: Some(identity.0), order: &self.order };
+        let place = Place {
+            folder: Directory::of(folder),
+            path: &self.path,
+            device: Some(identity.device),
+            order: &self.order,
+        };
         let (name, index, is_file) = (&looked.path[self.path.len()..], looked.index, looked.is_file);
         self.look.at(&At { place: &place, name, index, is_file }, When::Now)
     }
@@ -131,8 +136,8 @@ impl<'a> Walk<'a> {
     fn leave(&mut self, tell: &mut Told) {
         let Some(left) = self.levels.pop() else { return };
         self.order.pop();
-        let now = left.folder.as_ref().and_then(|folder| tree_calls::status_of(folder.as_fd()).ok());
-        if now.is_some_and(|now| now.ctime != left.ctime) {
+        let now = left.folder.as_ref().and_then(|folder| Status::of(&folder).ok());
+        if now.is_some_and(|now| now.status_changed_at() != left.ctime) {
             let slashes = usize::from(self.path.len() > 1);
             tell.push(Event::Changed { path: self.path[..self.path.len() - slashes].to_vec() });
         }
@@ -143,9 +148,9 @@ impl<'a> Walk<'a> {
         }
         let Some(above) = self.levels.last_mut().filter(|above| above.folder.is_none()) else { return };
         let again = left.folder.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)).and_then(|folder| {
-            let again = tree_calls::open_at(folder.as_fd(), b"..", Open::Folder)?;
-            let status = tree_calls::status_of(again.as_fd())?;
-            let is_it = (status.dev, status.ino) == above.identity;
+            let again = Directory::of(&folder).open(b"..", how::DIRECTORY, 0)?;
+            let status = Status::of(&again)?;
+            let is_it = status.identity() == above.identity;
             if is_it { Ok(again) } else { Err(io::Error::other("what was in it has been moved meanwhile")) }
         });
         match again {
@@ -199,7 +204,7 @@ impl<'a> Walk<'a> {
             Inside::Nothing | Inside::Link(_) => None,
             Inside::File { file, counted, extents } => {
                 let stored = extents.as_ref().map(|extents| extents.iter().map(|extent| extent.bytes).sum());
-                (member.size, member.stored_bytes) = (status.size, stored.unwrap_or(status.size));
+                (member.size, member.stored_bytes) = (status.bytes(), stored.unwrap_or(status.bytes()));
                 member.sparse.clone_from(&extents);
                 let source = || Arc::new(FileData::new(file, extents, path.to_vec(), &status, counted));
                 (member.stored_bytes > 0).then(source)
@@ -241,31 +246,32 @@ impl<'a> Walk<'a> {
         tell: &mut Told,
     ) -> Member {
         let instead = &self.choice.instead;
-        let mtime = Time { seconds: status.mtime.0, nanoseconds: status.mtime.1 };
+        let mtime = status.changed_at();
         let mut member = Member {
             path: self.stored_name(path, kind, tell),
             kind,
             mode: match &instead.mode {
-                Some(rule) => rule.apply(status.mode & 0o7777, kind),
-                None => status.mode & 0o7777,
+                Some(rule) => rule.apply(status.mode() & 0o7777, kind),
+                None => status.mode() & 0o7777,
             },
-            uid: status.uid.into(),
-            gid: status.gid.into(),
+            uid: status.user().into(),
+            gid: status.group().into(),
             mtime: instead.mtime.map_or(mtime, |new| new.of(mtime)),
-            atime: Some(Time { seconds: status.atime.0, nanoseconds: status.atime.1 }),
-            ctime: Some(Time { seconds: status.ctime.0, nanoseconds: status.ctime.1 }),
+            atime: Some(status.read_at()),
+            ctime: Some(status.status_changed_at()),
             attributes,
             ..Member::default()
         };
         if matches!(kind, Kind::CharacterDevice | Kind::BlockDevice) {
-            member.device = Device { major: status.device.0, minor: status.device.1 };
+            let (major, minor) = status.device_numbers();
+            member.device = Device { major, minor };
         }
         if !self.choice.numeric {
             let known = |names: &mut HashMap<u32, Vec<u8>>, number, ask: fn(u32) -> Option<Vec<u8>>| {
                 names.entry(number).or_insert_with(|| ask(number).unwrap_or_default()).clone()
             };
-            member.owner = known(&mut self.owners, status.uid, sys::names::user_name);
-            member.group = known(&mut self.groups, status.gid, sys::names::group_name);
+            member.owner = known(&mut self.owners, status.user(), sys::names::user_name);
+            member.group = known(&mut self.groups, status.group(), sys::names::group_name);
         }
         for (instead, number, name) in
             [(&instead.owner, &mut member.uid, &mut member.owner), (&instead.group, &mut member.gid, &mut member.group)]
@@ -307,19 +313,19 @@ impl<'a> Walk<'a> {
 
     /// The name that the file was archived under before, as links to it have it.
     fn first_name(&self, status: &Status) -> Option<&Vec<u8>> {
-        self.first_names.get(&(status.dev, status.ino)).filter(|_| self.may_be_linked_to(status))
+        self.first_names.get(&status.identity()).filter(|_| self.may_be_linked_to(status))
     }
 
     fn may_be_linked_to(&self, status: &Status) -> bool {
-        self.choice.hard_links != HardLinks::Doubled && status.links >= 2 && !status.is_folder()
+        self.choice.hard_links != HardLinks::Doubled && status.links() >= 2 && !status.is_directory()
     }
 
     /// Others of the file's names will be links to this one. LIMIT: one name for each file with several; an archive of nothing else needs
     /// this much memory.
     fn note_name(&mut self, status: &Status, path: &[u8]) {
         if self.may_be_linked_to(status) {
-            self.noted = Some((status.dev, status.ino));
-            self.first_names.insert((status.dev, status.ino), self.renamed(path, Renamed::HardLink));
+            self.noted = Some(status.identity());
+            self.first_names.insert(status.identity(), self.renamed(path, Renamed::HardLink));
         }
     }
 
@@ -371,7 +377,7 @@ impl Level {
     /// The next names, looked at.
     fn take(&mut self, path: &[u8], order: &[usize], look: &Look<'_>) -> Option<Batch> {
         let (Some(folder), Some(listing)) = (&self.folder, &self.listing) else { return None };
-        let place = Place { folder: folder.as_fd(), path, device: Some(self.identity.0), order };
+        let place = Place { folder: Directory::of(folder), path, device: Some(self.identity.device), order };
         let batch = listing.take(&place, look);
         if listing.is_over() {
             self.listing = None;

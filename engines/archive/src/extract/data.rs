@@ -3,9 +3,9 @@
 use super::source::Carry;
 use crate::member::{Extent, Member};
 use crate::place::{OpenFile, PlaceError, Placed, Placer, could_not};
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io;
-use std::sync::{Mutex, PoisonError};
 use sys::at_offset::{read_full_at, write_all_at};
 
 /// Bytes that are copied at a time where a file is too large for a block: what stays in the second-level cache.
@@ -115,7 +115,7 @@ impl PieceFile {
     /// Writes a piece. The outcome comes with the piece that settles it.
     pub fn piece(&self, placer: &mut Placer<'_>, stored_from: u64, bytes: &[u8]) -> Option<Result<Placed, PlaceError>> {
         // One piece at a time: the kernel's inode lock would make a second writer wait anyway.
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if matches!(state.file, Stage::Unopened) {
             state.file = match placer.begin_file(&self.member) {
                 Ok(Some(open)) => Stage::Open(open),
@@ -149,7 +149,7 @@ impl PieceFile {
 
     /// The archive ended inside it.
     pub fn abandon(&self, placer: &Placer<'_>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if let Stage::Open(open) = std::mem::replace(&mut state.file, Stage::Over) {
             placer.abandon_file(&self.member, open);
         }

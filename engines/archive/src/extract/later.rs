@@ -5,10 +5,10 @@ use super::name::Name;
 use super::way::Way;
 use crate::member::{Attribute, Kind, Member, Time};
 use crate::place::Root;
+use files::{Directory, Identity, LinksOnTheWay, Status, how};
 use std::collections::{HashMap, hash_map};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use sys::tree_calls::{self, Links, Open};
 
 /// What a folder gets: what is needed of its member, since there may be hundreds of thousands.
 pub struct Later {
@@ -209,8 +209,8 @@ const OPEN_MAX: usize = 48;
 /// Where a folder is.
 enum At {
     Open(OwnedFd),
-    /// Device and number of one that was open.
-    Closed((u64, u64)),
+    /// Which one it was.
+    Closed(Identity),
     /// The kernel's number for why it cannot be opened, or none.
     Failed(Option<i32>),
 }
@@ -258,7 +258,7 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
         self.path.extend_from_slice(name);
         let Some(above) = self.levels.last() else { return };
         let at = match &above.at {
-            At::Open(folder) => opened(self.open(folder.as_fd(), name, self.is_to_be_changed(later))),
+            At::Open(folder) => opened(self.open(Directory::of(folder), name, self.is_to_be_changed(later))),
             At::Closed(_) => At::Failed(None),
             At::Failed(error) => At::Failed(*error),
         };
@@ -273,14 +273,14 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
     }
 
     /// A folder that gets something is never opened through a link; links on the way to one lead where they lead, beneath the root.
-    fn open(&self, above: BorrowedFd<'_>, name: &[u8], is_to_be_changed: bool) -> io::Result<OwnedFd> {
+    fn open(&self, above: Directory<'_>, name: &[u8], is_to_be_changed: bool) -> io::Result<OwnedFd> {
         if name.is_empty() {
             return by_path(self.root, &self.path);
         }
-        match tree_calls::open_at(above, name, Open::Folder) {
+        match above.open(name, how::DIRECTORY, 0) {
             Err(_) if !is_to_be_changed => by_path(self.root, &self.path),
             // One that was there before: its mode is about to be another.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => tree_calls::open_shut_folder(above, name),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => above.open_shut(name),
             opened => opened,
         }
     }
@@ -309,25 +309,23 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
 
 /// An absolute name begins with the root of everything, which has no name.
 fn by_path(root: &Root, path: &[u8]) -> io::Result<OwnedFd> {
-    root.open_folder(if path.is_empty() { b"/" } else { path }, Links::FollowBeneath)
+    root.open_folder(if path.is_empty() { b"/" } else { path }, LinksOnTheWay::FollowBeneath)
 }
 
 /// Closes a folder, having noted which one it is.
 fn close(level: &mut Level) {
     if let At::Open(folder) = &level.at
-        && let Ok(status) = tree_calls::status_of(folder.as_fd())
+        && let Ok(status) = Status::of(&folder)
     {
-        level.at = At::Closed((status.dev, status.ino));
+        level.at = At::Closed(status.identity());
     }
 }
 
 /// The folder above `below`, if it is the one that it was: from there, or by its path.
-fn again(below: &At, identity: (u64, u64), by_path: impl FnOnce() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
-    let is_it = |folder: &OwnedFd| {
-        tree_calls::status_of(folder.as_fd()).is_ok_and(|status| (status.dev, status.ino) == identity)
-    };
+fn again(below: &At, identity: Identity, by_path: impl FnOnce() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
+    let is_it = |folder: &OwnedFd| Status::of(&folder).is_ok_and(|status| status.identity() == identity);
     if let At::Open(below) = below
-        && let Ok(found) = tree_calls::open_at(below.as_fd(), b"..", Open::Folder)
+        && let Ok(found) = Directory::of(&below).open(b"..", how::DIRECTORY, 0)
         && is_it(&found)
     {
         return Ok(found);

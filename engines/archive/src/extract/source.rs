@@ -11,9 +11,10 @@ use crate::place::split;
 use crate::read::{ReadError, Reader, Rules, Step};
 use crate::source::{FileSource, Source};
 use crew::pipeline::Cut;
+use parking_lot::Mutex;
 use std::fs::File;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of data that one chunk takes out of a file: what stays in the second-level cache between being read and written.
 const STRETCH_BYTES: u64 = 512 << 10;
@@ -134,7 +135,7 @@ struct Current {
 
 /// Whether data of a member stand in the chunk's block.
 fn has_data_in_block(chunk: &mut ExtractChunk) -> bool {
-    let entries = chunk.entries.get_mut().unwrap_or_else(PoisonError::into_inner);
+    let entries = chunk.entries.get_mut();
     let is_data = |entry: &Entry| matches!(entry, Entry::Item(item) if !matches!(item.carry, Carry::Nothing));
     entries.iter().any(is_data)
 }
@@ -198,7 +199,7 @@ impl<'a> Slicer<'a> {
     pub fn cut(&mut self, chunk: &mut ExtractChunk) -> Result<Cut, ReadError> {
         chunk.stretch = None;
         let from = self.feed.position();
-        chunk.entries.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        chunk.entries.get_mut().clear();
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
@@ -221,7 +222,7 @@ impl<'a> Slicer<'a> {
             }
         }
         self.ticket += 1;
-        let is_empty = chunk.entries.get_mut().unwrap_or_else(PoisonError::into_inner).is_empty();
+        let is_empty = chunk.entries.get_mut().is_empty();
         // What stands before the damage is placed before it is told.
         match sliced {
             Err(error) if is_empty => return Err(error),
@@ -259,7 +260,7 @@ impl<'a> Slicer<'a> {
         if let Some(mut current) = self.current.take() {
             if current.ticket != self.ticket {
                 current.ticket = self.ticket;
-                let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut order = self.order.lock();
                 order.is_in(&current.member, self.ticket, current.when);
             }
             return Ok(Some(current));
@@ -300,7 +301,7 @@ impl<'a> Slicer<'a> {
             }
             // ORDER: Acquire pairs with the Release of whoever has placed what this says is there.
             let done = self.done.load(Ordering::Acquire);
-            let when = self.order.lock().unwrap_or_else(PoisonError::into_inner).when(&member, self.ticket, done);
+            let when = self.order.lock().when(&member, self.ticket, done);
             let name = Name::new(&name, &member.path);
             return Ok(Some(Current {
                 member: Arc::new(member),
@@ -317,7 +318,7 @@ impl<'a> Slicer<'a> {
     fn cut_file(&mut self, chunk: &mut ExtractChunk) -> Result<(), ReadError> {
         chunk.archive = self.feed.file().cloned();
         let ExtractChunk { entries, stretch, .. } = chunk;
-        let entries = entries.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let entries = entries.get_mut();
         let mut folder: Option<Vec<u8>> = None;
         let mut names_bytes = 0;
         while entries.len() < MEMBERS_MAX && names_bytes < NAMES_BYTES {
@@ -367,7 +368,7 @@ impl<'a> Slicer<'a> {
     }
 
     fn cut_blocks(&mut self, chunk: &mut ExtractChunk) -> Result<(), ReadError> {
-        let entries = chunk.entries.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let entries = chunk.entries.get_mut();
         let (mut names_bytes, mut has_data_in_block) = (0, false);
         while has_data_in_block || names_bytes < NAMES_BYTES {
             if self.block_is_over()? {

@@ -3,21 +3,22 @@
 use super::metadata::Restore;
 use super::{Manner, PlaceError, Reach, Root, could_not, split};
 use crate::member::Member;
+use files::{Directory, Follow, Identity, LinksOnTheWay, Status, how};
+use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use sys::tree_calls::{self, Links};
 
 /// Tells all workers that a folder went: what they have open may no longer be where its path says; and which folders we have made: on the way
 /// to something in them, before the member that stands for them, or, where those that are there keep what they have, for a member.
 #[derive(Debug, Default)]
 pub struct FoldersChanged {
     removed: AtomicU64,
-    /// Devices and numbers: paths of folders in one another would need the square of their length.
-    made: Mutex<HashSet<(u64, u64)>>,
+    /// Which ones: paths of folders in one another would need the square of their length.
+    made: Mutex<HashSet<Identity>>,
 }
 
 impl FoldersChanged {
@@ -32,22 +33,22 @@ impl FoldersChanged {
     }
 
     /// Makes a folder and notes it, in one step: who finds it knows whose it is.
-    pub fn make(&self, above: BorrowedFd<'_>, name: &[u8], mode: u32) -> io::Result<()> {
+    pub fn make(&self, above: Directory<'_>, name: &[u8], mode: u32) -> io::Result<()> {
         let mut made = self.made();
-        tree_calls::make_folder(above, name, mode)?;
-        if let Ok(status) = tree_calls::status_at(above, name) {
-            made.insert((status.dev, status.ino));
+        above.make_directory(name, mode)?;
+        if let Ok(status) = above.status(name, Follow::No) {
+            made.insert(status.identity());
         }
         Ok(())
     }
 
-    /// Whether the folder of this device and number is one of those.
-    pub fn was_made(&self, identity: (u64, u64)) -> bool {
+    /// Whether the folder is one of those.
+    pub fn was_made(&self, identity: Identity) -> bool {
         self.made().contains(&identity)
     }
 
-    fn made(&self) -> MutexGuard<'_, HashSet<(u64, u64)>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    fn made(&self) -> MutexGuard<'_, HashSet<Identity>> {
+        self.made.lock()
     }
 }
 
@@ -69,25 +70,25 @@ struct Learnt {
 impl Folder {
     /// Whether a new file will have the right owner from the beginning.
     pub fn gives_owner(&self, restore: &Restore, member: &Member) -> bool {
-        let learnt = *self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
+        let learnt = *self.learnt.lock();
         restore.owner_of(member).is_none_or(|owner| learnt.owner == Some(owner))
     }
 
     /// Whether a new file will have owner and mode from the beginning.
     pub fn settles(&self, restore: &Restore, member: &Member, mode: u32) -> bool {
-        let learnt = *self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
+        let learnt = *self.learnt.lock();
         let owner_fits = restore.owner_of(member).is_none_or(|owner| learnt.owner == Some(owner));
         learnt.any && mode & !learnt.granted == 0 && member.mode & 0o7000 == 0 && owner_fits
     }
 
     /// Looks at the first file that was made here, and says whether it has owner and mode already.
     pub fn learn(&self, restore: &Restore, member: &Member, mode: u32, first: u32, file: BorrowedFd<'_>) -> bool {
-        let Ok(status) = tree_calls::status_of(file) else { return false };
-        let owner = (status.uid, status.gid);
-        let mut learnt = self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(status) = Status::of(file) else { return false };
+        let owner = (status.user(), status.group());
+        let mut learnt = self.learnt.lock();
         learnt.any = true;
         learnt.owner = Some(owner);
-        let is_granted = status.mode & 0o777 == first;
+        let is_granted = status.mode() & 0o777 == first;
         if is_granted {
             learnt.granted |= first;
         }
@@ -96,9 +97,11 @@ impl Folder {
     }
 }
 
-impl AsFd for Folder {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.as_fd()
+impl Folder {
+    /// It, to find names in.
+    #[inline(always)]
+    pub fn directory(&self) -> Directory<'_> {
+        Directory::of(&self.descriptor)
     }
 }
 
@@ -117,12 +120,12 @@ pub struct Folders<'a> {
     paths_bytes: usize,
     last: Option<(Arc<[u8]>, Arc<Folder>)>,
     manner: &'a Manner,
-    links: Links,
+    links: LinksOnTheWay,
 }
 
 impl<'a> Folders<'a> {
     /// None open yet. `links` on their way are followed as far as the root allows, or are errors.
-    pub fn new(root: &'a Root, changed: &'a FoldersChanged, manner: &'a Manner, links: Links) -> Self {
+    pub fn new(root: &'a Root, changed: &'a FoldersChanged, manner: &'a Manner, links: LinksOnTheWay) -> Self {
         let seen_change = Cell::new(changed.now());
         let (open, by_age) = (HashMap::new(), VecDeque::new());
         Self { root, changed, seen_change, open, by_age, paths_bytes: 0, last: None, manner, links }
@@ -145,7 +148,7 @@ impl<'a> Folders<'a> {
 
     /// Where an open folder lies ([`Root::path_of`]).
     pub fn path_of(&self, folder: &Folder, is_absolute: bool) -> Option<Vec<u8>> {
-        self.root.path_of(folder.as_fd(), is_absolute)
+        self.root.path_of(folder.directory(), is_absolute)
     }
 
     /// The folder at `path`; it and those above are made where they are missing.
@@ -206,13 +209,13 @@ impl<'a> Folders<'a> {
     fn open_below_nearest(&self, path: &[u8]) -> io::Result<OwnedFd> {
         let below = |above: &[u8]| path.strip_prefix(above).and_then(|rest| rest.strip_prefix(b"/"));
         let open = self.open.iter().filter(|(above, _)| !above.is_empty());
-        let open = open.filter_map(|(above, folder)| Some((folder.as_fd(), below(above)?)));
+        let open = open.filter_map(|(above, folder)| Some((folder.directory(), below(above)?)));
         let Some((folder, rest)) = open.min_by_key(|(_, rest)| rest.len()) else {
             return self.root.open_folder(path, self.links);
         };
         let opened = match rest.contains(&b'/') {
             true => self.root.open_from(folder, rest, self.links),
-            false => tree_calls::open_at(folder, rest, tree_calls::Open::Folder),
+            false => folder.open(rest, how::DIRECTORY, 0),
         };
         match opened {
             // What is not there is not looked for on the whole way again: a hundred thousand folders may be on it.
@@ -228,16 +231,16 @@ impl<'a> Folders<'a> {
         let (mut at, missing) = self.deepest_there(path)?;
         for end in missing {
             let (_, name) = split(&path[..end]);
-            at = self.make_one(at.as_fd(), name)?;
+            at = self.make_one(Directory::of(&at), name)?;
         }
         Ok(at)
     }
 
-    fn make_one(&self, above: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, PlaceError> {
+    fn make_one(&self, above: Directory<'_>, name: &[u8]) -> Result<OwnedFd, PlaceError> {
         match self.changed.make(above, name, (0o777 & !self.manner.umask_of_others) | 0o700) {
             // Another worker was faster, or a link stands there that leads nowhere: opening will tell.
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(could_not("make its folder")(error)),
-            _ => tree_calls::open_at(above, name, tree_calls::Open::Folder).map_err(could_not(OPEN_ITS_FOLDER)),
+            _ => above.open(name, how::DIRECTORY, 0).map_err(could_not(OPEN_ITS_FOLDER)),
         }
     }
 

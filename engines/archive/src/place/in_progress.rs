@@ -2,10 +2,9 @@
 //! Each worker notes its own, in the step that makes the file: no moment is left in which it is there and not noted.
 
 use super::Folder;
+use parking_lot::{Mutex, MutexGuard};
 use std::io;
-use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use sys::tree_calls;
+use std::sync::Arc;
 
 /// All files that are being written, by worker.
 #[derive(Clone, Default)]
@@ -31,17 +30,17 @@ impl Unfinished {
     /// A worker's own part.
     pub fn of_a_worker(&self) -> Noted {
         let noted = Noted::default();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(noted.clone());
+        self.0.lock().push(noted.clone());
         noted
     }
 
     /// Removes them all, and lets nobody begin or end another: the process is about to end.
     pub fn remove_all_and_hold(&self) {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.lock();
         for noted in all.iter() {
             let slots = noted.lock();
             for (folder, name) in slots.files.iter().flatten() {
-                let _nothing_more_to_be_done = tree_calls::remove(folder.as_fd(), name);
+                let _nothing_more_to_be_done = folder.directory().remove(name);
             }
             std::mem::forget(slots);
         }
@@ -75,7 +74,7 @@ impl Noted {
     }
 
     fn lock(&self) -> MutexGuard<'_, Slots> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -93,10 +92,10 @@ impl Entry {
 mod tests {
     use super::*;
     use crate::place::{Existing, FolderLinks, Folders, FoldersChanged, Manner, Reach, Restore, Root};
+    use files::LinksOnTheWay;
     use std::os::unix::ffi::OsStrExt;
     use std::sync::mpsc::sync_channel;
     use std::time::Duration;
-    use sys::tree_calls::Links;
 
     #[test]
     fn a_file_that_is_just_being_made_goes_too() {
@@ -106,7 +105,8 @@ mod tests {
         let (existing, folder_links) = (Existing::Replace, FolderLinks::Replace);
         let (restore, umask) = (Restore::default(), 0o022);
         let manner = Manner { existing, restore, umask, umask_of_others: umask, folder_links, open_folders: 1 };
-        let folder = Folders::new(&root, &changed, &manner, Links::FollowBeneath).folder(b"").expect("the root");
+        let folder =
+            Folders::new(&root, &changed, &manner, LinksOnTheWay::FollowBeneath).folder(b"").expect("the root");
         let file = place.path().join("file");
         let noted = unfinished.of_a_worker();
         std::thread::scope(|scope| {

@@ -5,11 +5,10 @@
 use super::{Folder, PlaceError, could_not};
 use crate::access_list;
 use crate::member::{Attribute, AttributeName, Kind, Member};
+use files::{ACCESS_LIST, DEFAULT_LIST, FileReference, Status};
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-use sys::entry::{self, Target};
-use sys::tree_calls;
+use std::os::fd::BorrowedFd;
 
 /// What is restored.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,7 +81,7 @@ pub fn restore_open(
     file: BorrowedFd<'_>,
     is_settled: bool,
 ) -> Result<(), PlaceError> {
-    let target = Target::Open(file);
+    let target = FileReference::Open(file);
     let owned = if is_settled { Ok(()) } else { set_owner(restore, member, file) };
     // Set-id bits are for the owner that it could not get.
     let wanted = if owned.is_err() { 0o777 } else { 0o7777 };
@@ -90,11 +89,11 @@ pub fn restore_open(
     let attributed = set_attributes(restore, member, mode, target);
     let moded = match is_settled && !restore.gives_more(member) {
         true => Ok(()),
-        false => tree_calls::set_mode(file, mode).map_err(could_not("set its mode")),
+        false => target.set_mode(mode).map_err(could_not("set its mode")),
     };
     let listed = set_lists(restore, member, target);
     let timed = if restore.times.is_wanted() {
-        tree_calls::set_times(file, access_time(member), changed_time(member)).map_err(could_not("set its times"))
+        target.set_times(member.atime, Some(member.mtime)).map_err(could_not("set its times"))
     } else {
         Ok(())
     };
@@ -106,7 +105,7 @@ fn own_bits(restore: &Restore, member: &Member, directory: BorrowedFd<'_>) -> u3
     if restore.set_id.is_wanted() || member.kind != Kind::Directory {
         return 0;
     }
-    tree_calls::status_of(directory).map_or(0, |there| there.mode & 0o7000)
+    Status::of(directory).map_or(0, |there| there.mode() & 0o7000)
 }
 
 /// On a folder, when everything in it is there.
@@ -128,38 +127,29 @@ pub fn restore_unopened(
     name: &[u8],
 ) -> Result<(), PlaceError> {
     let in_text = CString::new(name).map_err(io::Error::from).map_err(could_not("name it"))?;
-    let target = Target::Named(folder.as_fd(), &in_text);
-    let owned = restore.owner_of(member).map_or(Ok(()), |(uid, gid)| {
-        tree_calls::set_owner_at(folder.as_fd(), name, uid, gid).map_err(could_not("set its owner"))
-    });
+    let target = FileReference::Named(folder.directory(), &in_text);
+    let owned = restore
+        .owner_of(member)
+        .map_or(Ok(()), |(uid, gid)| target.set_owner(uid, gid).map_err(could_not("set its owner")));
     // Set-id bits are for the owner that it could not get; the others it has since it was made, unless a list that it inherited took some.
     let mode = restore.mode_of(member, umask) & if owned.is_ok() { 0o7777 } else { 0o777 };
-    let has_mode = |there: tree_calls::Status| there.mode & 0o7777 == mode;
-    let moded = match member.kind == Kind::Symlink || tree_calls::status_at(folder.as_fd(), name).is_ok_and(has_mode) {
+    let has_mode = |there: Status| there.mode() == mode;
+    let moded = match member.kind == Kind::Symlink || target.status().is_ok_and(has_mode) {
         true => Ok(()),
-        false => tree_calls::set_mode_at(folder.as_fd(), name, mode).map_err(could_not("set its mode")),
+        false => target.set_mode(mode).map_err(could_not("set its mode")),
     };
     let attributed = set_attributes(restore, member, mode, target);
     let listed = if member.kind == Kind::Symlink { Ok(()) } else { set_lists(restore, member, target) };
     let timed = match restore.times.is_wanted() {
-        true => tree_calls::set_times_at(folder.as_fd(), name, access_time(member), changed_time(member))
-            .map_err(could_not("set its times")),
+        true => target.set_times(member.atime, Some(member.mtime)).map_err(could_not("set its times")),
         false => Ok(()),
     };
     owned.and(moded).and(timed).and(attributed).and(listed)
 }
 
-pub(super) fn access_time(member: &Member) -> tree_calls::SetTime {
-    member.atime.map(|time| (time.seconds, time.nanoseconds))
-}
-
-pub(super) fn changed_time(member: &Member) -> tree_calls::SetTime {
-    Some((member.mtime.seconds, member.mtime.nanoseconds))
-}
-
 fn set_owner(restore: &Restore, member: &Member, file: BorrowedFd<'_>) -> Result<(), PlaceError> {
     let Some((uid, gid)) = restore.owner_of(member) else { return Ok(()) };
-    tree_calls::set_owner(file, uid, gid).map_err(could_not("set its owner"))
+    FileReference::Open(file).set_owner(uid, gid).map_err(could_not("set its owner"))
 }
 
 /// What was tried where an attribute could not be set: all that is lost is that attribute.
@@ -195,7 +185,7 @@ impl Failed {
 }
 
 /// Sets all but lists. `mode` is what the file gets afterwards.
-fn set_attributes(restore: &Restore, member: &Member, mode: u32, target: Target<'_>) -> Result<(), PlaceError> {
+fn set_attributes(restore: &Restore, member: &Member, mode: u32, target: FileReference<'_>) -> Result<(), PlaceError> {
     if !restore.has_attributes(member) {
         return Ok(());
     }
@@ -214,14 +204,14 @@ fn set_attributes(restore: &Restore, member: &Member, mode: u32, target: Target<
 }
 
 /// `user.*` is set by whoever may write to the file; its owner may for as long as that takes.
-fn set_attribute(attribute: &Attribute, name: &[u8], mode: u32, target: Target<'_>) -> io::Result<()> {
+fn set_attribute(attribute: &Attribute, name: &[u8], mode: u32, target: FileReference<'_>) -> io::Result<()> {
     let name = CString::new(name)?;
-    let set = || entry::set_attribute(target, &name, &attribute.value);
+    let set = || target.set_attribute(&name, &attribute.value);
     match (set(), target) {
-        (Err(error), Target::Open(file))
+        (Err(error), FileReference::Open(_))
             if error.kind() == io::ErrorKind::PermissionDenied
                 && mode & 0o200 == 0
-                && tree_calls::set_mode(file, mode & 0o500 | 0o200).is_ok() =>
+                && target.set_mode(mode & 0o500 | 0o200).is_ok() =>
         {
             set()
         }
@@ -229,11 +219,8 @@ fn set_attribute(attribute: &Attribute, name: &[u8], mode: u32, target: Target<'
     }
 }
 
-const ACCESS_LIST: &CStr = c"system.posix_acl_access";
-const DEFAULT_LIST: &CStr = c"system.posix_acl_default";
-
 /// The lists that are stored, and no other: what it inherited goes.
-fn set_lists(restore: &Restore, member: &Member, target: Target<'_>) -> Result<(), PlaceError> {
+fn set_lists(restore: &Restore, member: &Member, target: FileReference<'_>) -> Result<(), PlaceError> {
     if !restore.lists.is_wanted() {
         return Ok(());
     }
@@ -245,20 +232,20 @@ fn set_lists(restore: &Restore, member: &Member, target: Target<'_>) -> Result<(
     failed.outcome()
 }
 
-fn set_list(member: &Member, name: &AttributeName, key: &CStr, target: Target<'_>) -> io::Result<()> {
+fn set_list(member: &Member, name: &AttributeName, key: &CStr, target: FileReference<'_>) -> io::Result<()> {
     let Some(stored) = member.attributes.iter().rfind(|attribute| attribute.name == *name) else {
         return remove_list(target, key);
     };
     let value = access_list::from_text(&stored.value);
     let value = value.ok_or_else(|| io::Error::other("its text is no access control list"))?;
-    entry::set_attribute(target, key, &value)
+    target.set_attribute(key, &value)
 }
 
 /// Where there are no lists, none is to be removed.
-fn remove_list(target: Target<'_>, key: &CStr) -> io::Result<()> {
+fn remove_list(target: FileReference<'_>, key: &CStr) -> io::Result<()> {
     use rustix::io::Errno;
     let is = |error: &io::Error, errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
-    match entry::remove_attribute(target, key) {
+    match target.remove_attribute(key) {
         Err(error) if is(&error, Errno::NODATA) || is(&error, Errno::OPNOTSUPP) => Ok(()),
         removed => removed,
     }

@@ -1,17 +1,12 @@
 //! The commonest member by the shortest way: a regular file, all of its bytes at hand, whose folder gives it owner and mode from the beginning. Its
-//! calls are set in line into the loop over a chunk (`sys::straight` says why). Whatever is not so, or fails, is left as it was found to the usual
+//! calls are set in line into the loop over a chunk (`files::straight` says why). Whatever is not so, or fails, is left as it was found to the usual
 //! way, which begins anew and says what there is to say.
 
-use super::metadata::{access_time, changed_time};
 use super::{Existing, Manner, Placer, split};
 use crate::member::Member;
+use files::{how, straight};
 use std::ffi::CStr;
 use std::os::fd::AsFd;
-use sys::entry::flags;
-use sys::{straight, tree_calls};
-
-/// What a new file is opened as by `tree_calls`, too.
-const NEW: i32 = flags::O_WRONLY | flags::O_CREAT | flags::O_EXCL | flags::O_NOFOLLOW;
 
 /// Whether this manner allows that way.
 pub fn may_be_plain(manner: &Manner) -> bool {
@@ -36,15 +31,15 @@ impl Placer<'_> {
         if !folder.settles(restore, member, mode) {
             return false;
         }
-        let make = || straight::open_at(folder.as_fd(), name, NEW, mode);
+        let make = || straight::open(folder.directory(), name, how::NEW, mode);
         let Ok((file, entry)) = self.noted.begin(&folder, last, make) else { return false };
         let is_written = bytes.is_empty() || straight::write_at(file.as_fd(), bytes, 0).is_ok_and(|n| n == bytes.len());
-        let is_timed = !restore.times.is_wanted()
-            || straight::set_times(file.as_fd(), access_time(member), changed_time(member)).is_ok();
+        let is_timed =
+            !restore.times.is_wanted() || straight::set_times(file.as_fd(), member.atime, Some(member.mtime)).is_ok();
         let is_closed = straight::close(file).is_ok();
         let is_made = is_written && is_timed && is_closed;
         if !is_made {
-            let _nothing_more_to_be_done = tree_calls::remove(folder.as_fd(), last);
+            let _nothing_more_to_be_done = folder.directory().remove(last);
         }
         entry.leave();
         is_made

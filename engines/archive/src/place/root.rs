@@ -1,11 +1,11 @@
 //! The directory that everything goes beneath: paths are opened so that no link and no `..` leads out of it, with `openat2(2)`
 //! or, where kernel or sandbox refuse that, name by name.
 
+use files::{Directory, Follow, LinksOnTheWay, PATH_BYTES_MAX, Status, how, path_of};
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use sys::tree_calls::{self, Links, Open};
 
 /// How far members reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,13 +32,13 @@ pub struct Root {
 /// LIMIT: links followed on the way to one folder, as for the kernel.
 const LINKS_MAX: usize = 40;
 /// LIMIT: what is resolved in one call; longer paths go in steps.
-const STEP_BYTES: usize = tree_calls::PATH_BYTES_MAX - 256;
+const STEP_BYTES: usize = PATH_BYTES_MAX - 256;
 
 impl Root {
     /// Beneath `path`, which is opened as a person has typed it.
     pub fn open(path: &[u8], reach: Reach) -> io::Result<Self> {
         let path = if path.is_empty() { b"." } else { path };
-        let folder = tree_calls::open_anywhere(rustix::fs::CWD, path, Open::Folder)?;
+        let folder = Directory::here().open(path, how::through_links(how::DIRECTORY), 0)?;
         let followed = AtomicBool::new(reach == Reach::Anywhere);
         Ok(Self { folder, reach, kernel_resolves: AtomicBool::new(true), followed })
     }
@@ -70,36 +70,36 @@ impl Root {
 
     /// Whether a link stands at `path`.
     pub fn has_link(&self, path: &[u8]) -> bool {
-        tree_calls::status_at(self.folder.as_fd(), path).is_ok_and(|there| there.is_symlink())
+        Directory::of(&self.folder).status(path, Follow::No).is_ok_and(|there| there.is_symlink())
     }
 
     /// Whether a file with other names stands at `path`.
     pub fn has_other_names(&self, path: &[u8]) -> bool {
-        tree_calls::status_at(self.folder.as_fd(), path).is_ok_and(|there| there.is_file() && there.links > 1)
+        Directory::of(&self.folder).status(path, Follow::No).is_ok_and(|there| there.is_regular() && there.links() > 1)
     }
 
     /// Where an open folder lies, from the root of everything or from this one: a path through no link. None where `/proc` does not tell, or it was moved.
-    pub fn path_of(&self, folder: BorrowedFd<'_>, is_absolute: bool) -> Option<Vec<u8>> {
+    pub fn path_of(&self, folder: Directory<'_>, is_absolute: bool) -> Option<Vec<u8>> {
         self.found(folder, is_absolute).map(|(path, _)| path)
     }
 
     /// The same, and the folder, opened by that path. Where members reach anywhere, a folder that does not lie beneath has an absolute path.
-    fn found(&self, folder: BorrowedFd<'_>, is_absolute: bool) -> Option<(Vec<u8>, OwnedFd)> {
-        let whole = tree_calls::path_of(folder).ok()?;
+    fn found(&self, folder: Directory<'_>, is_absolute: bool) -> Option<(Vec<u8>, OwnedFd)> {
+        let whole = path_of(&folder).ok()?;
         let path = match self.below(&whole).filter(|_| !is_absolute) {
             Some(below) => below,
             None if is_absolute || self.reach == Reach::Anywhere => whole,
             None => return None,
         };
-        let there = self.open_folder(&path, Links::Refuse).ok()?;
-        let [one, other] = [there.as_fd(), folder].map(tree_calls::status_of);
-        let is_it = matches!((one, other), (Ok(one), Ok(other)) if (one.dev, one.ino) == (other.dev, other.ino));
+        let there = self.open_folder(&path, LinksOnTheWay::Refuse).ok()?;
+        let [one, other] = [Status::of(&there), Status::of(folder)];
+        let is_it = matches!((one, other), (Ok(one), Ok(other)) if one.identity() == other.identity());
         is_it.then_some((path, there))
     }
 
     /// What of an absolute path leads on from this folder.
     fn below(&self, whole: &[u8]) -> Option<Vec<u8>> {
-        let root = tree_calls::path_of(self.folder.as_fd()).ok()?;
+        let root = path_of(&self.folder).ok()?;
         let below = if root == b"/" { whole } else { whole.strip_prefix(root.as_slice())? };
         if below.is_empty() { Some(Vec::new()) } else { below.strip_prefix(b"/").map(<[u8]>::to_vec) }
     }
@@ -111,12 +111,12 @@ impl Root {
 
     /// Opens a folder beneath. `path` has no empty names and no `.`; it may be longer than the kernel takes at once.
     /// `links` may refuse what the reach allows.
-    pub fn open_folder(&self, path: &[u8], links: Links) -> io::Result<OwnedFd> {
-        if path.is_empty() { self.again() } else { self.open_from(self.folder.as_fd(), path, links) }
+    pub fn open_folder(&self, path: &[u8], links: LinksOnTheWay) -> io::Result<OwnedFd> {
+        if path.is_empty() { self.again() } else { self.open_from(Directory::of(&self.folder), path, links) }
     }
 
     /// The same from a folder beneath that is open. Links lead nowhere outside that one.
-    pub fn open_from(&self, folder: BorrowedFd<'_>, path: &[u8], links: Links) -> io::Result<OwnedFd> {
+    pub fn open_from(&self, folder: Directory<'_>, path: &[u8], links: LinksOnTheWay) -> io::Result<OwnedFd> {
         let mut rest = path;
         let mut at: Option<OwnedFd> = None;
         loop {
@@ -124,7 +124,7 @@ impl Root {
                 0..=STEP_BYTES => rest.len(),
                 _ => rest[..STEP_BYTES].iter().rposition(|&byte| byte == b'/').unwrap_or(STEP_BYTES),
             };
-            let opened = self.step(at.as_ref().map_or(folder, AsFd::as_fd), &rest[..end], links)?;
+            let opened = self.step(at.as_ref().map_or(folder, Directory::of), &rest[..end], links)?;
             rest = rest.get(end + 1..).unwrap_or_default();
             if rest.is_empty() {
                 return Ok(opened);
@@ -133,14 +133,14 @@ impl Root {
         }
     }
 
-    fn step(&self, from: BorrowedFd<'_>, path: &[u8], links: Links) -> io::Result<OwnedFd> {
+    fn step(&self, from: Directory<'_>, path: &[u8], links: LinksOnTheWay) -> io::Result<OwnedFd> {
         let links = match self.reach {
             Reach::Anywhere => return self.step_anywhere(from, path, links),
             Reach::Beneath => links,
-            Reach::BeneathWithoutLinks => Links::Refuse,
+            Reach::BeneathWithoutLinks => LinksOnTheWay::Refuse,
         };
         match self.step_beneath(from, path, links) {
-            Err(error) if links == Links::FollowBeneath && leads_out(&error) => {
+            Err(error) if links == LinksOnTheWay::FollowBeneath && leads_out(&error) => {
                 self.beneath_all_the_same(from, path).ok_or(error)
             }
             opened => opened,
@@ -149,18 +149,18 @@ impl Root {
 
     /// A link with an absolute path, or one that goes up, may lead to a folder beneath: below `/` every one does. It is opened once more by the
     /// path that leads there through no link, so that nobody can turn it elsewhere.
-    fn beneath_all_the_same(&self, from: BorrowedFd<'_>, path: &[u8]) -> Option<OwnedFd> {
-        let folder = tree_calls::open_anywhere(from, path, Open::Folder).ok()?;
-        self.found(folder.as_fd(), false).map(|(_, folder)| folder)
+    fn beneath_all_the_same(&self, from: Directory<'_>, path: &[u8]) -> Option<OwnedFd> {
+        let folder = from.open(path, how::through_links(how::DIRECTORY), 0).ok()?;
+        self.found(Directory::of(&folder), false).map(|(_, folder)| folder)
     }
 
-    fn step_beneath(&self, from: BorrowedFd<'_>, path: &[u8], links: Links) -> io::Result<OwnedFd> {
+    fn step_beneath(&self, from: Directory<'_>, path: &[u8], links: LinksOnTheWay) -> io::Result<OwnedFd> {
         // ORDER: a hint; who sees it late asks once more.
         if self.kernel_resolves.load(Ordering::Relaxed) {
-            let mut opened = tree_calls::open_beneath(from, path, Open::Folder, Links::Refuse);
-            if links == Links::FollowBeneath && opened.as_ref().is_err_and(is_a_link) {
+            let mut opened = from.open_beneath(path, LinksOnTheWay::Refuse);
+            if links == LinksOnTheWay::FollowBeneath && opened.as_ref().is_err_and(is_a_link) {
                 self.followed.store(true, Ordering::Relaxed);
-                opened = tree_calls::open_beneath(from, path, Open::Folder, links);
+                opened = from.open_beneath(path, links);
             }
             if !opened.as_ref().is_err_and(is_refused) {
                 return opened;
@@ -176,16 +176,16 @@ impl Root {
     }
 
     /// LIMIT: where kernel or sandbox refuse `openat2`, links are followed, whoever asks.
-    fn step_anywhere(&self, from: BorrowedFd<'_>, path: &[u8], links: Links) -> io::Result<OwnedFd> {
+    fn step_anywhere(&self, from: Directory<'_>, path: &[u8], links: LinksOnTheWay) -> io::Result<OwnedFd> {
         // ORDER: as above.
-        if links == Links::Refuse && self.kernel_resolves.load(Ordering::Relaxed) {
-            let opened = tree_calls::open_through_no_link(from, path, Open::Folder);
+        if links == LinksOnTheWay::Refuse && self.kernel_resolves.load(Ordering::Relaxed) {
+            let opened = from.open_through_no_link(path);
             if !opened.as_ref().is_err_and(is_refused) {
                 return opened;
             }
             self.kernel_resolves.store(false, Ordering::Relaxed);
         }
-        tree_calls::open_anywhere(from, path, Open::Folder)
+        from.open(path, how::through_links(how::DIRECTORY), 0)
     }
 }
 
@@ -206,7 +206,7 @@ fn is_refused(error: &io::Error) -> bool {
 const NAMES_MAX: usize = 1 << 16;
 
 /// What openat2 would do: name by name, links read and followed, never above `from`.
-fn by_hand(from: BorrowedFd<'_>, path: &[u8], allowed: Links) -> io::Result<OwnedFd> {
+fn by_hand(from: Directory<'_>, path: &[u8], allowed: LinksOnTheWay) -> io::Result<OwnedFd> {
     let leads_out = || io::Error::from_raw_os_error(rustix::io::Errno::XDEV.raw_os_error());
     let is_a_loop = || io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error());
     if path.starts_with(b"/") {
@@ -216,7 +216,7 @@ fn by_hand(from: BorrowedFd<'_>, path: &[u8], allowed: Links) -> io::Result<Owne
     let mut ahead = names(path);
     // Names of folders that were really passed. They are not held open: a path may have more of them than there are descriptors.
     let mut way: Vec<Vec<u8>> = Vec::new();
-    let mut at = from.try_clone_to_owned()?;
+    let mut at = from.descriptor().try_clone_to_owned()?;
     let (mut links, mut looked_up) = (0, 0);
     while let Some(name) = ahead.pop_front() {
         match name.as_slice() {
@@ -227,20 +227,20 @@ fn by_hand(from: BorrowedFd<'_>, path: &[u8], allowed: Links) -> io::Result<Owne
                 if looked_up > NAMES_MAX {
                     return Err(is_a_loop());
                 }
-                at = from.try_clone_to_owned()?;
+                at = from.descriptor().try_clone_to_owned()?;
                 for name in &way {
-                    at = tree_calls::open_at(at.as_fd(), name, Open::Folder)?;
+                    at = Directory::of(&at).open(name, how::DIRECTORY, 0)?;
                 }
             }
-            name => match tree_calls::open_at(at.as_fd(), name, Open::Folder) {
+            name => match Directory::of(&at).open(name, how::DIRECTORY, 0) {
                 Ok(folder) => {
                     way.push(name.to_vec());
                     at = folder;
                 }
                 Err(error) => {
-                    let Ok(target) = tree_calls::read_link(at.as_fd(), name) else { return Err(error) };
+                    let Ok(target) = Directory::of(&at).read_link(name) else { return Err(error) };
                     links += 1;
-                    if links > LINKS_MAX || allowed == Links::Refuse {
+                    if links > LINKS_MAX || allowed == LinksOnTheWay::Refuse {
                         return Err(is_a_loop());
                     }
                     if target.starts_with(b"/") {
@@ -296,7 +296,7 @@ mod tests {
             for (roots, expected) in [(&beneath, expected), (&without_links, without)] {
                 for root in roots {
                     let told = root
-                        .open_folder(path.as_bytes(), Links::FollowBeneath)
+                        .open_folder(path.as_bytes(), LinksOnTheWay::FollowBeneath)
                         .err()
                         .and_then(|error| error.raw_os_error());
                     assert_eq!(told, expected, "{path}");

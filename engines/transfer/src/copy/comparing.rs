@@ -2,12 +2,11 @@
 
 use super::Same;
 use super::data::{STEP_BYTES, retried};
-use crate::folder::rewind;
+use files::{Status, rewind};
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::{Errno, pread};
 use std::io;
 use std::os::fd::BorrowedFd;
-use sys::entry::status_of;
 
 /// Whether two files hold the same; `pause` is called between steps.
 pub fn is_same(
@@ -32,7 +31,7 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn new(file: BorrowedFd<'a>) -> io::Result<Self> {
-        let status = status_of(file)?;
+        let status = Status::of(file)?;
         Ok(Self { file, bytes: status.bytes(), has_holes: status.allocated_bytes() < status.bytes() })
     }
 

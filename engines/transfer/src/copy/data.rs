@@ -2,12 +2,12 @@
 //! writing. Holes stay holes. Which way was taken, and why, is counted for the report.
 
 use super::{Reflink, Sparse};
+use files::Status;
 use rustix::fs::{SeekFrom, copy_file_range, ftruncate, ioctl_ficlone, seek, sendfile};
 use rustix::io::{Errno, pread, pwrite, read, write};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use sys::entry::Status;
 
 /// A way to copy bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -302,7 +302,7 @@ impl Ways {
 }
 
 fn length_of(source: BorrowedFd<'_>) -> Result<u64, Failed> {
-    sys::entry::status_of(source).map(|status| status.bytes()).map_err(Failed::Reading)
+    Status::of(source).map(|status| status.bytes()).map_err(Failed::Reading)
 }
 
 enum Segment {

@@ -1,44 +1,42 @@
 //! One directory of a copy: it is made, or the one that is there is taken; and it gets its metadata when all in it is there.
 
 use super::item::Item;
-use super::metadata::{Carried, DEFAULT_LIST, carry};
+use super::metadata::{Carried, carry};
 use super::tree::{AKnot, FolderNode, Node, Place, Run, source_of, target_of};
 use super::{Complaint, MakeWhat};
 use crate::finding::{Finding, number};
-use crate::folder::{Folder, OPEN_FOLDER, open_above};
 use crate::operand::Parent;
 use crew::scatter::{Branch, Knot};
+use files::{DEFAULT_LIST, Directory, FileReference, Follow, KeptDirectory, Status, how};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::PoisonError;
-use sys::entry::{self, Follow, Status, Target, flags};
+use std::os::fd::{AsFd, OwnedFd};
 
 impl Run<'_> {
     /// COMPAT: of a folder that may not be read an empty copy is made. It is known by a descriptor that it cannot be listed by.
     pub fn look_at(&self, item: &Item<'_>) -> Option<(OwnedFd, Status)> {
-        let nofollow = if item.follow == Follow::Yes { 0 } else { flags::O_NOFOLLOW };
-        let folder = entry::open_at(item.source, item.name, flags::O_PATH | flags::O_DIRECTORY | nofollow, 0).ok()?;
-        let status = entry::status_of(folder.as_fd()).ok()?;
+        let folder = item.source.open(item.name, how::PLACE | item.follow.open_flag(), 0).ok()?;
+        let status = Status::of(&folder).ok()?;
         Some((folder, status))
     }
 
     /// Makes the copy of a folder, or takes the one that is there, and opens it.
     pub fn make_folder(&self, item: &Item<'_>, node: &mut FolderNode) -> Result<(), Complaint> {
-        let (parent, name) = (item.target.as_fd(), item.target_name);
+        let (parent, name) = (item.target.directory(), item.target_name);
         let path = || item.target_path(self);
         // Nobody but its owner gets in before it has its own mode; where modes are not kept the mask decides.
         let keep = &self.copying.manner.keep;
         let open = if keep.owner || keep.mode { 0o700 } else { keep.mode_of(&node.status) & 0o777 | 0o700 };
-        let is_new = match entry::make_folder_at(parent, name, open) {
+        let is_new = match parent.make_directory(name, open) {
             Ok(()) => true,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(Complaint::Make(MakeWhat::Folder, path(), error)),
         };
         // COMPAT: a folder that was typed, to be copied into, may be a link to one; a copy's own name may not.
         let may_follow = !is_new && matches!(item.place, Place::Top(_)) && item.is_into_target(self);
-        let flags = if may_follow { OPEN_FOLDER & !flags::O_NOFOLLOW } else { OPEN_FOLDER };
+        let flags = if may_follow { how::through_links(how::DIRECTORY) } else { how::DIRECTORY };
         let opened = if is_new { open_made(parent, name) } else { open_with_status(parent, name, flags) };
         let (folder, status) = match opened {
             Ok(opened) => opened,
@@ -52,11 +50,11 @@ impl Run<'_> {
         node.made_mode = status.mode();
         node.target_device = status.identity().device;
         node.inherits = self.copying.manner.keep.clears_lists()
-            && entry::attribute(Target::Open(folder.as_fd()), DEFAULT_LIST, &mut Vec::new()).is_ok();
-        let folder = Folder::known(name.to_owned(), folder, status.identity(), &self.targets);
+            && FileReference::Open(folder.as_fd()).attribute(DEFAULT_LIST, &mut Vec::new()).is_ok();
+        let folder = KeptDirectory::known(name.to_owned(), folder, status.identity(), &self.targets);
         if let Place::Top(job) = item.place {
-            self.tops.write().unwrap_or_else(PoisonError::into_inner).insert(status.identity());
-            let top = Parent::Folder(folder.open().expect("it was just opened"));
+            self.tops.write().insert(status.identity());
+            let top = Parent::Directory(folder.open().expect("it was just opened"));
             // What is mounted there is on a disk of its own.
             self.note_root(&top);
             self.folders[*job].get_or_init(|| top);
@@ -76,13 +74,14 @@ impl Run<'_> {
         branch.scratch.counts.entries += 1;
         branch.scratch.counts.folders += 1;
         if let Some(above) = above {
-            open_above(&folder.source, source_of(&above.node), &self.sources);
+            source_of(&above.node).reopen_from(&folder.source, &self.sources);
             if let Some(target) = &folder.target {
-                open_above(target, target_of(&above.node), &self.targets);
+                target_of(&above.node).reopen_from(target, &self.targets);
             }
         }
         // Whoever left something below it last has opened both again.
-        let (Some(source), Some(target)) = (folder.source.open(), folder.target.as_ref().and_then(Folder::open)) else {
+        let (Some(source), Some(target)) = (folder.source.open(), folder.target.as_ref().and_then(KeptDirectory::open))
+        else {
             if !self.copying.manner.pretends {
                 let complaint = Complaint::Open(io::Error::other("it was moved meanwhile"));
                 self.keep_finding(Finding { operand: folder.job, path: self.source_path_of(knot), complaint }, branch);
@@ -100,8 +99,8 @@ impl Run<'_> {
             None => None,
         };
         let carried = Carried {
-            from: Target::Open(source.as_fd()),
-            to: Target::Open(target.as_fd()),
+            from: FileReference::Open(source.as_fd()),
+            to: FileReference::Open(target.as_fd()),
             status: &folder.status,
             owner_now: folder.made,
             // As it was made: then it needs no call of its own.
@@ -119,24 +118,24 @@ impl Run<'_> {
     }
 }
 
-fn open_with_status(parent: BorrowedFd<'_>, name: &CStr, flags: i32) -> io::Result<(OwnedFd, Status)> {
-    let folder = entry::open_at(parent, name, flags, 0)?;
-    let status = entry::status_of(folder.as_fd())?;
+fn open_with_status(parent: Directory<'_>, name: &CStr, flags: OFlags) -> io::Result<(OwnedFd, Status)> {
+    let folder = parent.open(name, flags, 0)?;
+    let status = Status::of(&folder)?;
     Ok((folder, status))
 }
 
 /// Opens a directory that was just made, with the mode that it was made with. COMPAT: a default list or the mask may have shut it to its owner, who lends
 /// it all rights until it is filled.
-fn open_made(parent: BorrowedFd<'_>, name: &CStr) -> io::Result<(OwnedFd, Status)> {
-    match open_with_status(parent, name, OPEN_FOLDER) {
+fn open_made(parent: Directory<'_>, name: &CStr) -> io::Result<(OwnedFd, Status)> {
+    match open_with_status(parent, name, how::DIRECTORY) {
         Ok((folder, status)) if status.mode() & 0o700 != 0o700 => {
-            entry::set_mode(Target::Open(folder.as_fd()), status.mode() | 0o700)?;
+            FileReference::Open(folder.as_fd()).set_mode(status.mode() | 0o700)?;
             Ok((folder, status))
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            let status = entry::status_at(parent, name, Follow::No)?;
-            entry::set_mode(Target::Named(parent, name), status.mode() | 0o700)?;
-            Ok((entry::open_at(parent, name, OPEN_FOLDER, 0)?, status))
+            let status = parent.status(name, Follow::No)?;
+            FileReference::Named(parent, name).set_mode(status.mode() | 0o700)?;
+            Ok((parent.open(name, how::DIRECTORY, 0)?, status))
         }
         opened => opened,
     }

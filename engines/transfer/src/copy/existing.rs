@@ -5,14 +5,14 @@ use super::item::Item;
 use super::tree::{Place, Run};
 use super::{Backup, BackupNames, Complaint, Existing, FollowLinks, Make, MakeWhat, Same};
 use crate::finding::number;
-use crate::folder::{Listed, list_buffer, list_some};
 use crate::operand::Parent;
 use crew::scatter::Branch;
+use files::{Directory, FileType, Follow, Replace, Status, list_buffer, list_some};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use sys::entry::{self, Follow, Kind, Replace, Status, flags};
 
 /// What is to be done.
 pub enum Decision {
@@ -43,9 +43,9 @@ pub struct PutBack {
 impl PutBack {
     /// COMPAT: what could not be copied leaves what was there.
     pub fn put_back(&self) {
-        let folder = self.folder.as_fd();
+        let folder = self.folder.directory();
         // What made the copy fail is told; the backup is there under its own name.
-        let _stays_a_backup = entry::rename_at(folder, &self.kept, folder, &self.name, Replace::No);
+        let _stays_a_backup = folder.rename(&self.kept, folder, &self.name, Replace::Never);
     }
 }
 
@@ -58,8 +58,8 @@ impl Run<'_> {
         status: &Status,
         branch: &mut Branch<'_, Self>,
     ) -> Result<Decision, Complaint> {
-        let parent = item.target.as_fd();
-        let there = match entry::status_at(parent, item.target_name, Follow::No) {
+        let parent = item.target.directory();
+        let there = match parent.status(item.target_name, Follow::No) {
             Ok(there) => there,
             // Somebody else removed it: try again.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Decision::IsGone(None)),
@@ -68,8 +68,9 @@ impl Run<'_> {
         let path = || item.target_path(self);
         let manner = self.copying.manner;
         let is_named = matches!(item.place, Place::Top(_));
-        let has_bytes = source.is_some() || (manner.make == Make::Attributes && status.kind() == Kind::File);
-        let meant = if there.kind() == Kind::Link && is_named && has_bytes && !manner.remove_first {
+        let has_bytes =
+            source.is_some() || (manner.make == Make::Attributes && status.file_type() == FileType::Regular);
+        let meant = if there.file_type() == FileType::SymbolicLink && is_named && has_bytes && !manner.remove_first {
             match self.leads_to(item, &there)? {
                 Some(meant) => meant,
                 None => return Ok(Decision::IsGone(None)),
@@ -80,7 +81,7 @@ impl Run<'_> {
         if manner.existing == Existing::Stays {
             return Ok(Decision::Skip);
         }
-        if there.kind() == Kind::Folder {
+        if there.file_type() == FileType::Directory {
             if self.is_up_to_date(status, &there) {
                 return Ok(Decision::Skip);
             }
@@ -101,19 +102,22 @@ impl Run<'_> {
         if let Some(backup) = &manner.backup {
             return self.make_way(item, status, backup, branch);
         }
-        if meant.kind() == Kind::Folder {
+        if meant.file_type() == FileType::Directory {
             return Err(Complaint::OtherOverFolder(path()));
         }
         let is_renewed = manner.remove_first || self.must_go(status, &meant);
         if manner.make != Make::Copies && !has_bytes && !is_renewed && !manner.force {
             // COMPAT: where no bytes are copied, nothing takes the place of something else unless that was asked for.
-            let what = MakeWhat::by_name(status.kind());
+            let what = MakeWhat::by_name(status.file_type());
             return Err(Complaint::Make(what, path(), Errno::EXIST.into()));
         }
-        let is_plain = there.kind() == Kind::File && has_bytes;
+        let is_plain = there.file_type() == FileType::Regular && has_bytes;
         let is_through = is_named
             && has_bytes
-            && matches!(meant.kind(), Kind::File | Kind::CharacterDevice | Kind::BlockDevice | Kind::Fifo);
+            && matches!(
+                meant.file_type(),
+                FileType::Regular | FileType::CharacterDevice | FileType::BlockDevice | FileType::Fifo
+            );
         if is_renewed || !(is_plain || is_through) {
             self.displace(item)?;
             // COMPAT: a link that is forced to be there takes its place in one step, and that is not told.
@@ -142,7 +146,7 @@ impl Run<'_> {
     /// COMPAT: a target that was typed is followed, unless it leads nowhere; then it may become a backup. None where it had to go.
     fn leads_to(&self, item: &Item<'_>, link: &Status) -> Result<Option<Status>, Complaint> {
         let manner = self.copying.manner;
-        let error = match entry::status_at(item.target.as_fd(), item.target_name, Follow::Yes) {
+        let error = match item.target.directory().status(item.target_name, Follow::Yes) {
             Ok(meant) => return Ok(Some(meant)),
             Err(error) => error,
         };
@@ -164,7 +168,9 @@ impl Run<'_> {
 
     /// Removes what has the copy's name.
     pub fn displace(&self, item: &Item<'_>) -> Result<(), Complaint> {
-        entry::unlink_at(item.target.as_fd(), item.target_name)
+        item.target
+            .directory()
+            .unlink(item.target_name)
             .map_err(|error| Complaint::Remove(item.target_path(self), error))
     }
 
@@ -182,7 +188,7 @@ impl Run<'_> {
         backup: &Backup,
         branch: &mut Branch<'_, Self>,
     ) -> Result<Decision, Complaint> {
-        let (parent, path) = (item.target.as_fd(), item.target_path(self));
+        let (parent, path) = (item.target.directory(), item.target_path(self));
         if backup.is_in_place_of(parent, item.target_name, status) {
             return Err(Complaint::BackupIsSource(path));
         }
@@ -208,7 +214,7 @@ impl Run<'_> {
         let manner = self.copying.manner;
         let is_shared = manner.keep.links
             && (there.links() > 1 || (self.turns.are_several && self.links.is_copy(there.identity())));
-        let is_special = manner.follow == FollowLinks::Never && status.kind() != Kind::File;
+        let is_special = manner.follow == FollowLinks::Never && status.file_type() != FileType::Regular;
         manner.make != Make::Attributes && (is_shared || is_special)
     }
 
@@ -216,10 +222,9 @@ impl Run<'_> {
     fn leads_there(&self, item: &Item<'_>, status: &Status, there: &Status) -> bool {
         let may_replace = self.copying.manner.make == Make::Copies && self.copying.manner.backup.is_none();
         may_replace
-            && status.kind() == Kind::Link
-            && there.kind() != Kind::Link
-            && entry::status_at(item.source, item.name, Follow::Yes)
-                .is_ok_and(|meant| meant.identity() == there.identity())
+            && status.file_type() == FileType::SymbolicLink
+            && there.file_type() != FileType::SymbolicLink
+            && item.source.status(item.name, Follow::Yes).is_ok_and(|meant| meant.identity() == there.identity())
     }
 
     fn is_wanted(
@@ -235,15 +240,15 @@ impl Run<'_> {
             return Ok(false);
         }
         let (Some(how), Some(source)) = (manner.skip_same, source) else { return Ok(true) };
-        if there.kind() != Kind::File || there.bytes() != status.bytes() {
+        if there.file_type() != FileType::Regular || there.bytes() != status.bytes() {
             return Ok(true);
         }
         if how == Same::Usual {
             return Ok(there.changed_at() != status.changed_at());
         }
-        let flags = flags::O_RDONLY | flags::O_NONBLOCK | flags::O_NOCTTY;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         // What cannot be read cannot be the same.
-        let Ok(other) = entry::open_at(item.target.as_fd(), item.target_name, flags, 0) else { return Ok(true) };
+        let Ok(other) = item.target.directory().open(item.target_name, flags, 0) else { return Ok(true) };
         let mut buffer = std::mem::take(&mut branch.scratch.buffer);
         let same = is_same(source, other.as_fd(), how, buffer.bytes(), || branch.yield_point());
         branch.scratch.buffer = buffer;
@@ -253,7 +258,7 @@ impl Run<'_> {
 
 /// Whether source and target are one name in one folder.
 fn is_same_name(item: &Item<'_>) -> bool {
-    let folders = [item.source, item.target.as_fd()].map(|folder| entry::status_at(folder, c".", Follow::No));
+    let folders = [item.source, item.target.directory()].map(|folder| folder.status(c".", Follow::No));
     match folders {
         [Ok(source), Ok(target)] => item.name == item.target_name && source.identity() == target.identity(),
         _ => true,
@@ -262,24 +267,24 @@ fn is_same_name(item: &Item<'_>) -> bool {
 
 impl Backup {
     /// Whether the backup of `name` would take the place of `source`. COMPAT: asked of the plain backup's name, whatever names there are.
-    pub fn is_in_place_of(&self, folder: BorrowedFd<'_>, name: &CStr, source: &Status) -> bool {
+    pub fn is_in_place_of(&self, folder: Directory<'_>, name: &CStr, source: &Status) -> bool {
         let kept = CString::new([name.to_bytes(), &self.suffix].concat());
         self.names != BackupNames::Numbered
             && kept.is_ok_and(|kept| {
-                entry::status_at(folder, &kept, Follow::Yes).is_ok_and(|kept| kept.identity() == source.identity())
+                folder.status(&kept, Follow::Yes).is_ok_and(|kept| kept.identity() == source.identity())
             })
     }
 }
 
 /// Renames `name` to its backup's name, which is returned.
-pub fn back_up(folder: BorrowedFd<'_>, name: &CStr, backup: &Backup) -> io::Result<CString> {
+pub fn back_up(folder: Directory<'_>, name: &CStr, backup: &Backup) -> io::Result<CString> {
     let (kept, replace) = backup_name(folder, name, backup)?;
-    entry::rename_at(folder, name, folder, &kept, replace)?;
+    folder.rename(name, folder, &kept, replace)?;
     Ok(kept)
 }
 
 /// The name of the next backup of `name`, and whether it may be taken from a backup that has it.
-pub fn backup_name(folder: BorrowedFd<'_>, name: &CStr, backup: &Backup) -> io::Result<(CString, Replace)> {
+pub fn backup_name(folder: Directory<'_>, name: &CStr, backup: &Backup) -> io::Result<(CString, Replace)> {
     let name = name.to_bytes();
     let highest = match backup.names {
         BackupNames::Simple => None,
@@ -299,7 +304,7 @@ pub fn backup_name(folder: BorrowedFd<'_>, name: &CStr, backup: &Backup) -> io::
         kept = shortened(name, longest_backup(folder));
         if number.is_some() {
             // No numbered backup is lost under another.
-            replace = Replace::No;
+            replace = Replace::Never;
         }
     }
     Ok((CString::new(kept).map_err(io::Error::from)?, replace))
@@ -311,7 +316,7 @@ fn shortened(name: &[u8], longest: usize) -> Vec<u8> {
     [&name[..left], b"~"].concat()
 }
 
-fn longest_backup(folder: BorrowedFd<'_>) -> usize {
+fn longest_backup(folder: Directory<'_>) -> usize {
     let longest = rustix::fs::fstatfs(folder).ok().and_then(|found| usize::try_from(found.f_namelen).ok());
     longest.filter(|&longest| longest > 2).unwrap_or(255) - 1
 }
@@ -321,15 +326,15 @@ fn digits(number: u64) -> u32 {
 }
 
 /// The highest number among `name.~N~`.
-fn highest_number(folder: BorrowedFd<'_>, name: &[u8]) -> io::Result<Option<u64>> {
-    let list = entry::open_at(folder, c".", flags::O_RDONLY | flags::O_DIRECTORY, 0)?;
+fn highest_number(folder: Directory<'_>, name: &[u8]) -> io::Result<Option<u64>> {
+    let list = folder.open(c".", OFlags::RDONLY | OFlags::DIRECTORY, 0)?;
     let (mut buffer, mut highest) = (list_buffer(), None);
     let number = |found: &CStr| -> Option<u64> {
         let rest = found.to_bytes().strip_prefix(name)?.strip_prefix(b".~")?.strip_suffix(b"~")?;
         std::str::from_utf8(rest).ok()?.parse().ok()
     };
-    let mut look = |found: &CStr, _: Listed| highest = highest.max(number(found));
-    while !list_some(list.as_fd(), &mut buffer, &mut look)? {}
+    let mut look = |found: &CStr, _: Option<FileType>| highest = highest.max(number(found));
+    while !list_some(Directory::of(&list), &mut buffer, &mut look)? {}
     Ok(highest)
 }
 
@@ -344,7 +349,7 @@ mod tests {
         let keep = |names| {
             std::fs::write(folder.path().join("f"), "x").expect("write");
             let backup = Backup { names, suffix: b"~".to_vec() };
-            back_up(open.as_fd(), c"f", &backup).expect("renamed").into_string().expect("text")
+            back_up(Directory::of(&open), c"f", &backup).expect("renamed").into_string().expect("text")
         };
         assert_eq!(keep(BackupNames::AsBefore), "f~");
         assert_eq!(keep(BackupNames::Numbered), "f.~1~");
@@ -377,7 +382,7 @@ mod tests {
             before.iter().for_each(|before| std::fs::write(before, "").expect("written"));
             let backup = Backup { names, suffix: b"~".to_vec() };
             let c_name = CString::new(name.clone()).expect("no zero byte");
-            let (kept, _) = backup_name(open.as_fd(), &c_name, &backup).expect("a name");
+            let (kept, _) = backup_name(Directory::of(&open), &c_name, &backup).expect("a name");
             assert_eq!(kept.to_bytes(), format!("{}{behind}", &name[..left]).as_bytes(), "{length} {names:?} {last:?}");
             before.iter().for_each(|before| std::fs::remove_file(before).expect("removed"));
         }

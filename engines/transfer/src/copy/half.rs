@@ -2,11 +2,10 @@
 //! A worker has a slot, locked by nobody else until then.
 
 use crate::operand::Parent;
+use parking_lot::Mutex;
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use sys::entry;
+use std::sync::Arc;
 
 /// All files of a run that are under way.
 #[derive(Clone, Debug, Default)]
@@ -44,17 +43,17 @@ impl HalfDone {
     /// A slot for a worker, or for a file that many work on.
     pub fn slot(&self) -> Arc<Slot> {
         let slot = Arc::new(Slot::default());
-        lock(&self.slots).push(Arc::clone(&slot));
+        self.slots.lock().push(Arc::clone(&slot));
         slot
     }
 
     /// Removes what is under way, and lets nobody begin anything new: for the moment before the process ends.
     pub fn remove_all_and_hold(&self) {
-        let slots = lock(&self.slots);
+        let slots = self.slots.lock();
         for slot in slots.iter() {
-            let state = lock(&slot.state);
+            let state = slot.state.lock();
             for (parent, name) in &state.names {
-                let _gone_already = entry::unlink_at(parent.as_fd(), name);
+                let _gone_already = parent.directory().unlink(name);
             }
             // Held for good: the process ends.
             std::mem::forget(state);
@@ -67,7 +66,7 @@ impl Slot {
     /// Makes a file by `make` and notes that it is under way, in one step as a signal sees it. Returns its number, too.
     #[inline(always)]
     pub fn begin<T>(&self, parent: &Parent, name: &CStr, make: impl FnOnce() -> io::Result<T>) -> io::Result<(T, u64)> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let made = make()?;
         state.number += 1;
         state.names.clear();
@@ -78,7 +77,7 @@ impl Slot {
 
     /// It is complete, or will stay as it is.
     pub fn end(&self) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.number += 1;
         state.names.clear();
         state.linked.clear();
@@ -88,10 +87,10 @@ impl Slot {
     /// copy with it.
     #[must_use]
     pub fn give_up(&self) -> Vec<Linked> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.number += 1;
         for (parent, name) in std::mem::take(&mut state.names) {
-            let _gone_already = entry::unlink_at(parent.as_fd(), &name);
+            let _gone_already = parent.directory().unlink(&name);
         }
         std::mem::take(&mut state.linked)
     }
@@ -105,7 +104,7 @@ impl Slot {
         link: impl FnOnce() -> io::Result<()>,
         linked: impl FnOnce() -> Linked,
     ) -> io::Result<()> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         link()?;
         if state.number == number {
             state.names.push((parent.clone(), name.to_owned()));
@@ -115,25 +114,21 @@ impl Slot {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use files::{Follow, how};
     use std::os::fd::OwnedFd;
-    use sys::entry::{Follow, flags};
 
     #[test]
     fn what_is_under_way_goes_and_what_is_complete_stays() {
         let folder = tempfile::tempdir().expect("a folder");
-        let parent = Parent::Folder(Arc::new(OwnedFd::from(std::fs::File::open(folder.path()).expect("open")).into()));
+        let parent =
+            Parent::Directory(Arc::new(OwnedFd::from(std::fs::File::open(folder.path()).expect("open")).into()));
         let half_done = HalfDone::default();
         let make = |name: &CStr| {
             let slot = half_done.slot();
-            let flags = flags::O_CREAT | flags::O_WRONLY | flags::O_EXCL;
-            let made = slot.begin(&parent, name, || entry::open_at(parent.as_fd(), name, flags, 0o600));
+            let made = slot.begin(&parent, name, || parent.directory().open(name, how::NEW, 0o600));
             (slot, made.expect("created").1)
         };
         let (half, number) = make(c"half");
@@ -142,12 +137,12 @@ mod tests {
         for (slot, number, from, to) in
             [(&half, number, c"half", c"twin"), (&complete, complete_number, c"complete", c"other")]
         {
-            let link = || entry::hard_link_at(parent.as_fd(), from, parent.as_fd(), to, Follow::No);
+            let link = || parent.directory().link(from, parent.directory(), to, Follow::No);
             let linked = || Linked { job: 0, source: Vec::new(), target: Vec::new() };
             slot.link(number, &parent, to, link, linked).expect("linked");
         }
         let (given_up, number) = make(c"given-up");
-        let link = || entry::hard_link_at(parent.as_fd(), c"given-up", parent.as_fd(), c"lost", Follow::No);
+        let link = || parent.directory().link(c"given-up", parent.directory(), c"lost", Follow::No);
         let lost = || Linked { job: 1, source: b"lost".to_vec(), target: b"to/lost".to_vec() };
         given_up.link(number, &parent, c"lost", link, lost).expect("linked");
         assert_eq!(given_up.give_up(), [lost()], "who lost a copy is told");

@@ -11,20 +11,19 @@ use super::metadata::{Carried, carry};
 use super::tree::{Place, Run, named, named_in};
 use super::{Complaint, Existing, Keep, Make, MakeWhat};
 use crate::finding::{Finding, joined};
-use crate::folder::Listed;
 use crate::operand::{Parent, last_part, trimmed};
 use crew::scatter::Branch;
+use files::{Directory, FileReference, FileType, Follow, Status, how};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use sys::entry::{self, Follow, Kind, Status, Target, flags};
 
 /// An entry, and where its copy goes.
 pub struct Item<'a> {
-    pub source: BorrowedFd<'a>,
+    pub source: Directory<'a>,
     pub name: &'a CStr,
     pub target: &'a Parent,
     pub target_name: &'a CStr,
@@ -32,7 +31,7 @@ pub struct Item<'a> {
     /// Whether a link's target is meant.
     pub follow: Follow,
     /// What the list said.
-    pub listed: Listed,
+    pub listed: Option<FileType>,
     /// Whether a large file may be divided.
     pub divide: Divide,
 }
@@ -62,9 +61,6 @@ pub struct New {
     pub mode_later: Option<u32>,
     backup: Option<Vec<u8>>,
 }
-
-/// How a new file is opened.
-pub const NEW: i32 = flags::O_WRONLY | flags::O_CREAT | flags::O_EXCL | flags::O_NOFOLLOW | flags::O_NOCTTY;
 
 /// LIMIT: somebody who makes the name again and again loses after so many tries.
 const TRIES: usize = 4;
@@ -108,11 +104,11 @@ impl Run<'_> {
 
     fn try_deal(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Result<Dealt, Complaint> {
         let copies = self.copying.manner.make == Make::Copies && !self.copying.manner.pretends;
-        if copies && item.listed == Listed::File {
+        if copies && item.listed == Some(FileType::Regular) {
             return self.open_and_copy(item, branch);
         }
-        let status = entry::status_at(item.source, item.name, item.follow).map_err(Complaint::Stat)?;
-        if status.kind() == Kind::Folder {
+        let status = item.source.status(item.name, item.follow).map_err(Complaint::Stat)?;
+        if status.file_type() == FileType::Directory {
             return Ok(Dealt::IsFolder);
         }
         branch.scratch.counts.entries += 1;
@@ -120,12 +116,12 @@ impl Run<'_> {
             self.tell(item, None);
             return Ok(Dealt::Done);
         }
-        match (self.copying.manner.make, status.kind()) {
+        match (self.copying.manner.make, status.file_type()) {
             (Make::HardLinks, _) => self.link_to_source(item, &status, branch)?,
             (Make::SymbolicLinks, _) => self.make_symbolic_link(item, &status, branch)?,
-            (_, Kind::Link) => self.copy_by_name(item, &status, branch)?,
-            (Make::Attributes, Kind::File) => self.copy_attributes(item, &status, branch)?,
-            (Make::Copies, Kind::File) => {
+            (_, FileType::SymbolicLink) => self.copy_by_name(item, &status, branch)?,
+            (Make::Attributes, FileType::Regular) => self.copy_attributes(item, &status, branch)?,
+            (Make::Copies, FileType::Regular) => {
                 branch.scratch.counts.entries -= 1;
                 return self.open_and_copy(item, branch);
             }
@@ -146,7 +142,7 @@ impl Run<'_> {
 
     /// Whether what a special file gives may replace what is there.
     fn may_wait_for(&self, item: &Item<'_>, status: &Status) -> Result<bool, Complaint> {
-        let there = match entry::status_at(item.target.as_fd(), item.target_name, Follow::Yes) {
+        let there = match item.target.directory().status(item.target_name, Follow::Yes) {
             Ok(there) if there.identity() == status.identity() => {
                 return Err(Complaint::SameFile(item.target_path(self)));
             }
@@ -158,29 +154,27 @@ impl Run<'_> {
 
     fn open_and_copy(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Result<Dealt, Complaint> {
         let reads_special = self.copying.manner.contents || !self.copying.manner.recursive;
-        let mut how = flags::O_RDONLY | flags::O_NOCTTY;
-        if item.follow == Follow::No {
-            how |= flags::O_NOFOLLOW;
-        }
+        let mut how = OFlags::RDONLY | OFlags::NOCTTY | item.follow.open_flag();
         if !reads_special {
             // What was swapped for a FIFO does not make us wait.
-            how |= flags::O_NONBLOCK;
+            how |= OFlags::NONBLOCK;
         }
-        let file = match entry::open_at(item.source, item.name, how, 0) {
+        let file = match item.source.open(item.name, how, 0) {
             Ok(file) => file,
             Err(error)
-                if crate::finding::number(&error) == Errno::LOOP.raw_os_error() && item.listed == Listed::File =>
+                if crate::finding::number(&error) == Errno::LOOP.raw_os_error()
+                    && item.listed == Some(FileType::Regular) =>
             {
-                return self.try_deal(&Item { listed: Listed::Unknown, ..*item }, branch);
+                return self.try_deal(&Item { listed: None, ..*item }, branch);
             }
             Err(error) => return Err(Complaint::Open(error)),
         };
-        let status = entry::status_of(file.as_fd()).map_err(Complaint::Stat)?;
-        match status.kind() {
-            Kind::Folder => return Ok(Dealt::IsFolder),
-            Kind::File => {}
+        let status = Status::of(&file).map_err(Complaint::Stat)?;
+        match status.file_type() {
+            FileType::Directory => return Ok(Dealt::IsFolder),
+            FileType::Regular => {}
             _ if reads_special => {}
-            _ => return self.try_deal(&Item { listed: Listed::Unknown, ..*item }, branch),
+            _ => return self.try_deal(&Item { listed: None, ..*item }, branch),
         }
         let divides = item.divide != Divide::Never && self.is_large(item, &status) && branch.has_other_hands();
         if divides && item.divide == Divide::Later {
@@ -198,7 +192,7 @@ impl Run<'_> {
             self.tell(item, new.backup.as_deref());
         }
         let outcome = self.fill(item, &file, &status, &new, branch).and_then(|()| {
-            entry::close(new.file).map_err(|error| {
+            files::close(new.file).map_err(|error| {
                 self.give_up(&slot, branch);
                 Complaint::Write(item.target_path(self), error)
             })
@@ -278,7 +272,7 @@ impl Run<'_> {
             self.folders[job].get_or_init(|| item.target.clone());
         }
         let (folder, name) = (Run::target_below_copy(item.place), item.target_name.to_owned());
-        let status = || entry::status_at(item.target.as_fd(), item.target_name, Follow::No).ok();
+        let status = || item.target.directory().status(item.target_name, Follow::No).ok();
         let file = self.turns.are_several.then(status).flatten().map(|made| made.identity());
         Made { job, folder, name, slot: Arc::clone(slot), number, file }
     }
@@ -286,14 +280,13 @@ impl Run<'_> {
     /// Whether no job of a later turn has put something else in a copy's place.
     fn is_still_there(&self, made: &Made) -> bool {
         let Some(file) = made.file else { return true };
-        let found =
-            self.folder_of_copy(made).and_then(|folder| entry::status_at(folder.as_fd(), &made.name, Follow::No));
+        let found = self.folder_of_copy(made).and_then(|folder| Directory::of(&folder).status(&made.name, Follow::No));
         found.is_ok_and(|found| found.identity() == file)
     }
 
     fn folder_of_copy(&self, made: &Made) -> io::Result<OwnedFd> {
         let folder = self.folders[made.job].get().expect("a job that has made a file has its folder");
-        open_beneath(folder.as_fd(), made.folder.as_deref().unwrap_or_default(), Follow::No)
+        open_beneath(folder.directory(), made.folder.as_deref().unwrap_or_default(), Follow::No)
     }
 
     /// What was made, if the entry was not linked; a link is told of.
@@ -317,23 +310,23 @@ impl Run<'_> {
         let refused = |error| Complaint::Link(item.target_path(self), self.path_of_copy(made), error);
         let other;
         let from = if made.job == item.place.job() && made.folder == Self::target_below_copy(item.place) {
-            item.target.as_fd()
+            item.target.directory()
         } else {
             other = self.folder_of_copy(made).map_err(refused)?;
-            other.as_fd()
+            Directory::of(&other)
         };
         let linked =
             || Linked { job: item.place.job(), source: item.source_path(self), target: item.target_path(self) };
         let mut backup = None;
         let link = || {
-            let to = item.target.as_fd();
-            entry::hard_link_at(from, &made.name, to, item.target_name, Follow::No)
+            let to = item.target.directory();
+            from.link(&made.name, to, item.target_name, Follow::No)
         };
         for _ in 0..TRIES {
             match made.slot.link(made.number, item.target, item.target_name, link, linked) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let is_same = matches!(
-                        (entry::status_at(from, &made.name, Follow::No), entry::status_at(item.target.as_fd(), item.target_name, Follow::No)),
+                        (from.status(&made.name, Follow::No), item.target.directory().status(item.target_name, Follow::No)),
                         (Ok(one), Ok(other)) if one.identity() == other.identity()
                     );
                     if is_same {
@@ -390,7 +383,7 @@ impl Run<'_> {
         branch: &mut Branch<'_, Self>,
     ) -> Result<Option<New>, Complaint> {
         let refused = |error| Complaint::Make(MakeWhat::File, item.target_path(self), error);
-        let (keep, parent) = (&self.copying.manner.keep, item.target.as_fd());
+        let (keep, parent) = (&self.copying.manner.keep, item.target.directory());
         let newborn = item.place.folder().and_then(|folder| folder.newborn.get().copied());
         let is_owner_right = !keep.owner || newborn == Some((status.user(), status.group()));
         // Before it has its owner nobody else may open it.
@@ -400,9 +393,7 @@ impl Run<'_> {
         let has_mode_later = !keep.mode && (!is_owner_right || may_lose_lists);
         let mut backup = None;
         for _ in 0..TRIES {
-            match slot
-                .begin(item.target, item.target_name, || entry::open_at(parent, item.target_name, NEW, first_mode))
-            {
+            match slot.begin(item.target, item.target_name, || parent.open(item.target_name, how::NEW, first_mode)) {
                 Ok((file, number)) => {
                     let owner_now = if keep.owner { owner_of_new(item, file.as_fd(), newborn) } else { None };
                     let mode_now = keep.mode.then_some(first_mode);
@@ -450,15 +441,15 @@ impl Run<'_> {
     }
 
     fn open_over(&self, item: &Item<'_>, how: Over, slot: &Slot) -> io::Result<(OwnedFd, u64)> {
-        let flags = flags::O_WRONLY | flags::O_NOCTTY;
-        let truncates = if self.copying.manner.make == Make::Attributes { 0 } else { flags::O_TRUNC };
-        let open = |more| entry::open_at(item.target.as_fd(), item.target_name, flags | truncates | more, 0);
+        let flags = OFlags::WRONLY | OFlags::NOCTTY;
+        let truncates = if self.copying.manner.make == Make::Attributes { OFlags::empty() } else { OFlags::TRUNC };
+        let open = |more| item.target.directory().open(item.target_name, flags | truncates | more, 0);
         match how {
             // Its bytes stay: whatever comes, it is whole.
-            Over::File if truncates == 0 => open(flags::O_NOFOLLOW).map(|file| (file, 0)),
-            Over::File => slot.begin(item.target, item.target_name, || open(flags::O_NOFOLLOW)),
+            Over::File if truncates.is_empty() => open(OFlags::NOFOLLOW).map(|file| (file, 0)),
+            Over::File => slot.begin(item.target, item.target_name, || open(OFlags::NOFOLLOW)),
             // What a link leads to, and a device, is not ours to remove when a signal comes.
-            Over::Through => open(0).map(|file| (file, 0)),
+            Over::Through => open(OFlags::empty()).map(|file| (file, 0)),
         }
     }
 
@@ -514,8 +505,8 @@ impl Run<'_> {
         branch: &mut Branch<'_, Self>,
     ) {
         let carried = Carried {
-            from: Target::Open(source),
-            to: Target::Open(new.file.as_fd()),
+            from: FileReference::Open(source),
+            to: FileReference::Open(new.file.as_fd()),
             status,
             owner_now: new.owner_now,
             mode_now: new.mode_now,
@@ -537,9 +528,9 @@ impl Run<'_> {
     fn verify(&self, item: &Item<'_>, source: BorrowedFd<'_>, branch: &mut Branch<'_, Self>) -> Result<(), Complaint> {
         let Some(how) = self.copying.manner.verify else { return Ok(()) };
         let failed = |error| Complaint::Verify(item.target_path(self), error);
-        let flags = flags::O_RDONLY | flags::O_NOCTTY | flags::O_NONBLOCK;
-        let target = entry::open_at(item.target.as_fd(), item.target_name, flags, 0).map_err(failed)?;
-        if entry::status_of(target.as_fd()).map_err(failed)?.kind() != Kind::File {
+        let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK;
+        let target = item.target.directory().open(item.target_name, flags, 0).map_err(failed)?;
+        if Status::of(&target).map_err(failed)?.file_type() != FileType::Regular {
             return Ok(());
         }
         let mut buffer = std::mem::take(&mut branch.scratch.buffer);
@@ -569,21 +560,21 @@ impl Run<'_> {
     }
 
     fn make_by_name(&self, item: &Item<'_>, status: &Status, branch: &mut Branch<'_, Self>) -> Result<bool, Complaint> {
-        let (parent, keep) = (item.target.as_fd(), &self.copying.manner.keep);
-        let make: Box<dyn Fn() -> io::Result<()>> = match status.kind() {
-            Kind::Link => {
-                let leads_to = entry::read_link_at(item.source, item.name).map_err(Complaint::Read)?;
-                Box::new(move || entry::make_link_at(&leads_to, parent, item.target_name))
+        let (parent, keep) = (item.target.directory(), &self.copying.manner.keep);
+        let make: Box<dyn Fn() -> io::Result<()>> = match status.file_type() {
+            FileType::SymbolicLink => {
+                let leads_to = item.source.read_link(item.name).map_err(Complaint::Read)?;
+                Box::new(move || parent.symlink(&leads_to, item.target_name))
             }
             _ => {
                 // Before it has its owner nobody else may open it.
                 let rights = if keep.owner || keep.mode { 0o700 } else { 0o7777 };
-                let mode = status.whole_mode() & !0o7777 | keep.mode_of(status) & rights;
+                let mode = keep.mode_of(status) & rights;
                 let device = status.special_device();
-                Box::new(move || entry::make_node_at(parent, item.target_name, mode, device))
+                Box::new(move || parent.make_node(item.target_name, status.file_type(), mode, device))
             }
         };
-        let what = MakeWhat::by_name(status.kind());
+        let what = MakeWhat::by_name(status.file_type());
         let Some(backup) = self.make_over(item, status, what, &make, branch)? else { return Ok(false) };
         self.tell(item, backup.as_deref());
         let carried = Carried {
@@ -592,8 +583,8 @@ impl Run<'_> {
             status,
             owner_now: None,
             mode_now: None,
-            mode: match status.kind() {
-                Kind::Link => None,
+            mode: match status.file_type() {
+                FileType::SymbolicLink => None,
                 _ if keep.mode => Some(status.mode()),
                 // As it was made: the mask, or the default list of its directory, has ruled.
                 _ if !keep.owner && !keep.forgets_mode => None,
@@ -601,7 +592,7 @@ impl Run<'_> {
             },
             has_lists: item.may_inherit_lists(),
             special: 0,
-            is_link: status.kind() == Kind::Link,
+            is_link: status.file_type() == FileType::SymbolicLink,
         };
         self.carry_all(item, &carried, keep, branch);
         Ok(true)
@@ -644,8 +635,8 @@ impl Run<'_> {
         let slot = Arc::clone(&branch.scratch.slot);
         let Some(new) = self.make_file(item, None, status, &slot, branch)? else { return Ok(()) };
         self.tell(item, new.backup.as_deref());
-        let how = flags::O_RDONLY | flags::O_NONBLOCK | flags::O_NOCTTY;
-        match entry::open_at(item.source, item.name, how, 0) {
+        let how = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        match item.source.open(item.name, how, 0) {
             Ok(source) => self.carry_to_file(item, source.as_fd(), status, &new, branch),
             Err(error) => self.complain(item.place, item.name, Complaint::Open(error), branch),
         }
@@ -673,27 +664,25 @@ fn owner_of_new(item: &Item<'_>, file: BorrowedFd<'_>, newborn: Option<(u32, u32
     if newborn.is_some() {
         return newborn;
     }
-    let owner = entry::status_of(file).ok().map(|status| (status.user(), status.group()))?;
+    let owner = Status::of(file).ok().map(|status| (status.user(), status.group()))?;
     item.place.folder().inspect(|folder| _ = folder.newborn.get_or_init(|| owner));
     Some(owner)
 }
 
 /// Opens a folder some levels below another, through no link unless they are followed.
-pub fn open_beneath(top: BorrowedFd<'_>, path: &[u8], follow: Follow) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let (resolve, nofollow) = match follow {
-        Follow::Yes => (ResolveFlags::empty(), 0),
-        Follow::No => (ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS, flags::O_NOFOLLOW),
+pub fn open_beneath(top: Directory<'_>, path: &[u8], follow: Follow) -> io::Result<OwnedFd> {
+    let resolve = match follow {
+        Follow::Yes => ResolveFlags::empty(),
+        Follow::No => ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS,
     };
     let whole = if path.is_empty() { b".".as_slice() } else { path };
-    if let Ok(found) = rustix::fs::openat2(top, whole, flags, Mode::empty(), resolve) {
+    if let Ok(found) = rustix::fs::openat2(top, whole, how::PLACE | OFlags::CLOEXEC, Mode::empty(), resolve) {
         return Ok(found);
     }
     // Paths beyond the kernel's limit, a renaming next to us, sandboxes that know no openat2: one name at a time.
-    let mut at = entry::open_at(top, c".", flags::O_PATH | flags::O_DIRECTORY, 0)?;
+    let mut at = top.open(c".", how::PLACE, 0)?;
     for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
-        let name = CString::new(name).map_err(io::Error::from)?;
-        at = entry::open_at(at.as_fd(), &name, flags::O_PATH | flags::O_DIRECTORY | nofollow, 0)?;
+        at = Directory::of(&at).open(name, how::PLACE | follow.open_flag(), 0)?;
     }
     Ok(at)
 }

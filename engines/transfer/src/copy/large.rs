@@ -11,12 +11,12 @@ use super::tree::{Run, Seed};
 use super::{Complaint, Make, Sparse};
 use crate::finding::Finding;
 use crew::scatter::{Branch, Grown};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use files::{Directory, FileReference, FileType, Follow, HandedFd, Status, own_path};
+use rustix::fs::OFlags;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sys::at_offset::report_late_errors;
-use sys::entry::{self, Follow, Kind, Status, Target, flags};
-use sys::own_table::HandedFd;
 
 /// LIMIT: shorter files are not divided: the pieces of less than a few milliseconds each would not meet.
 const LARGE_BYTES: u64 = 64 << 20;
@@ -71,14 +71,14 @@ impl Run<'_> {
 
 /// LIMIT: devices are compared: parts of one file system that have numbers of their own count as two.
 fn leaves_its_file_system(item: &Item<'_>, status: &Status) -> bool {
-    let target = entry::status_at(item.target.as_fd(), c".", Follow::No);
+    let target = item.target.directory().status(c".", Follow::No);
     target.is_ok_and(|target| target.identity().device != status.identity().device)
 }
 
 /// Whether something that is no regular file is to be written to: a pipe, a device.
 fn leads_to_special(item: &Item<'_>) -> bool {
-    let there = entry::status_at(item.target.as_fd(), item.target_name, Follow::Yes);
-    there.is_ok_and(|there| there.kind() != Kind::File)
+    let there = item.target.directory().status(item.target_name, Follow::Yes);
+    there.is_ok_and(|there| there.file_type() != FileType::Regular)
 }
 
 impl Large {
@@ -226,8 +226,8 @@ impl Large {
                 self.complain(run, complaint, branch);
             }
             let carried = Carried {
-                from: Target::Open(self.source.as_fd()),
-                to: Target::Open(self.target.as_fd()),
+                from: FileReference::Open(self.source.as_fd()),
+                to: FileReference::Open(self.target.as_fd()),
                 status: &self.status,
                 owner_now: self.owner_now,
                 mode_now: self.mode_now,
@@ -251,10 +251,8 @@ impl Large {
     fn verify<'r>(&self, run: &Run<'r>, branch: &mut Branch<'_, Run<'r>>) -> Result<(), Complaint> {
         let Some(how) = run.copying.manner.verify else { return Ok(()) };
         // Through `/proc` the very file that was written is opened for reading, whatever has its name by now.
-        let path = format!("/proc/thread-self/fd/{}", self.target.as_fd().as_raw_fd());
-        let path = std::ffi::CString::new(path).expect("a number has no zero byte");
         let mut buffer = std::mem::take(&mut branch.scratch.buffer);
-        let same = entry::open_at(entry::here(), &path, flags::O_RDONLY, 0).and_then(|target| {
+        let same = Directory::here().open(&own_path(&self.target), OFlags::RDONLY, 0).and_then(|target| {
             is_same(self.source.as_fd(), target.as_fd(), how, buffer.bytes(), || branch.yield_point())
         });
         branch.scratch.buffer = buffer;

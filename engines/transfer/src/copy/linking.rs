@@ -6,9 +6,8 @@ use super::tree::{Place, Run, named, named_in};
 use super::{Attribute, Complaint, Keep, MakeWhat};
 use crate::operand::Parent;
 use crew::scatter::Branch;
+use files::Status;
 use std::ffi::CString;
-use std::os::fd::AsFd;
-use sys::entry::{self, Status};
 
 impl Run<'_> {
     /// `-l`.
@@ -18,7 +17,7 @@ impl Run<'_> {
         status: &Status,
         branch: &mut Branch<'_, Self>,
     ) -> Result<(), Complaint> {
-        let make = || entry::hard_link_at(item.source, item.name, item.target.as_fd(), item.target_name, item.follow);
+        let make = || item.source.link(item.name, item.target.directory(), item.target_name, item.follow);
         match self.make_over(item, status, MakeWhat::File, &make, branch) {
             Ok(Some(backup)) => self.tell(item, backup.as_deref()),
             Ok(None) => {}
@@ -43,7 +42,7 @@ impl Run<'_> {
             return Err(Complaint::RelativeLink(item.target_path(self)));
         }
         let leads_to = CString::new(path).map_err(|error| Complaint::Stat(error.into()))?;
-        let make = || entry::make_link_at(&leads_to, item.target.as_fd(), item.target_name);
+        let make = || item.target.directory().symlink(&leads_to, item.target_name);
         match self.make_over(item, status, MakeWhat::Link, &make, branch) {
             Ok(Some(backup)) => self.tell(item, backup.as_deref()),
             Ok(None) => return Ok(()),

@@ -2,9 +2,10 @@
 //! The file is known to others as soon as it exists, before its bytes are there: a link is to the file, not to its bytes.
 
 use super::half::Slot;
+use files::Identity;
+use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use sys::entry::Identity;
+use std::sync::Arc;
 
 /// Where the first name of a file was made.
 pub struct Made {
@@ -40,10 +41,6 @@ pub enum First<T, U> {
     Other(U),
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Links {
     /// An empty table.
     pub fn new() -> Self {
@@ -61,13 +58,13 @@ impl Links {
         link: impl FnOnce(&mut C, &Made) -> Result<U, E>,
     ) -> Result<First<T, U>, E> {
         let shard = &self.shards[usize::try_from(identity.inode % SHARDS as u64).unwrap_or_default()];
-        let mut shard = lock(shard);
+        let mut shard = shard.lock();
         if let Some(made) = shard.get(&identity).filter(|made| is_there(made)) {
             return link(context, made).map(First::Other);
         }
         let (value, made) = make(context)?;
         if let Some(made) = made {
-            lock(&self.copies).extend(made.file);
+            self.copies.lock().extend(made.file);
             shard.insert(identity, made);
         }
         Ok(First::Made(value))
@@ -75,6 +72,6 @@ impl Links {
 
     /// Whether a file is the copy of one that has several names, which others may be linked to: it is not written over.
     pub fn is_copy(&self, file: Identity) -> bool {
-        lock(&self.copies).contains(&file)
+        self.copies.lock().contains(&file)
     }
 }

@@ -3,15 +3,10 @@
 
 use super::{Attribute, Keep};
 use crate::finding::number;
+use files::{ACCESS_LIST, DEFAULT_LIST, FileReference, FileType, Status, UNCHANGED};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io;
-use sys::entry::{self, Follow, Kind, Status, Target, UNCHANGED};
-
-/// Access rights beyond the mode.
-const ACCESS_LIST: &CStr = c"system.posix_acl_access";
-/// The access rights of what will be made in a folder.
-pub const DEFAULT_LIST: &CStr = c"system.posix_acl_default";
 
 /// What could not be kept.
 #[derive(Debug)]
@@ -40,9 +35,9 @@ pub enum What {
 /// An entry that is to get another's metadata.
 pub struct Carried<'a> {
     /// From.
-    pub from: Target<'a>,
+    pub from: FileReference<'a>,
     /// To.
-    pub to: Target<'a>,
+    pub to: FileReference<'a>,
     /// What the source was.
     pub status: &'a Status,
     /// Owner and group that it has now, if known.
@@ -84,9 +79,9 @@ pub fn carry(carried: &Carried<'_>, keep: &Keep, buffers: &mut AttributeBuffers)
     // COMPAT: where modes are forgotten, what is new has its mode alone; but a folder goes on handing down what it inherited.
     let loses_lists = keep.mode || (keep.forgets_mode && mode.is_some());
     if carried.has_lists && loses_lists && !carried.is_link {
-        let _has_none = entry::remove_attribute(carried.to, ACCESS_LIST);
-        if keep.mode && carried.status.kind() == Kind::Folder {
-            let _has_none = entry::remove_attribute(carried.to, DEFAULT_LIST);
+        let _has_none = carried.to.remove_attribute(ACCESS_LIST);
+        if keep.mode && carried.status.file_type() == FileType::Directory {
+            let _has_none = carried.to.remove_attribute(DEFAULT_LIST);
         }
         mode_now = None;
     }
@@ -98,12 +93,12 @@ pub fn carry(carried: &Carried<'_>, keep: &Keep, buffers: &mut AttributeBuffers)
     if let Some(mode) = mode
         && !carried.is_link
         && (has_list || mode_now != Some(mode))
-        && let Err(cause) = entry::set_mode(carried.to, mode)
+        && let Err(cause) = carried.to.set_mode(mode)
     {
         refused.push(NotKept { what: What::Mode, cause });
     }
     if keep.times
-        && let Err(cause) = entry::set_times(carried.to, carried.status.read_at(), carried.status.changed_at())
+        && let Err(cause) = carried.to.set_times(Some(carried.status.read_at()), Some(carried.status.changed_at()))
     {
         refused.push(NotKept { what: What::Times, cause });
     }
@@ -118,13 +113,13 @@ enum Arrived {
 
 fn set_owner(carried: &Carried<'_>) -> io::Result<Arrived> {
     let (user, group) = (carried.status.user(), carried.status.group());
-    let Err(error) = entry::set_owner(carried.to, user, group) else { return Ok(Arrived::Yes) };
+    let Err(error) = carried.to.set_owner(user, group) else { return Ok(Arrived::Yes) };
     let may_fail = [Errno::PERM, Errno::INVAL].iter().any(|errno| errno.raw_os_error() == number(&error));
-    if !may_fail || entry::effective_user() == 0 {
+    if !may_fail || files::acts_as_root() {
         return Err(error);
     }
     // COMPAT: the group is tried alone; its success makes the owner no more right.
-    let _group_alone = entry::set_owner(carried.to, UNCHANGED, group);
+    let _group_alone = carried.to.set_owner(UNCHANGED, group);
     Ok(Arrived::No)
 }
 
@@ -139,7 +134,7 @@ fn carry_attributes(
         return (false, None);
     }
     let AttributeBuffers { names, value } = buffers;
-    if let Err(cause) = entry::attribute_names(carried.from, names) {
+    if let Err(cause) = carried.from.attribute_names(names) {
         // COMPAT: told to who has named attributes; and a file system without any has none to carry.
         if keep.attributes == Attribute::Require && !knows_none(&cause) {
             refused.push(NotKept { what: What::Listing, cause });
@@ -154,8 +149,8 @@ fn carry_attributes(
             continue;
         }
         has_list |= name == ACCESS_LIST;
-        let copied = entry::attribute(carried.from, name, value).and_then(|()| {
-            let set = || entry::set_attribute(carried.to, name, value);
+        let copied = carried.from.attribute(name, value).and_then(|()| {
+            let set = || carried.to.set_attribute(name, value);
             set().or_else(|error| {
                 let is_shut = number(&error) == Errno::ACCESS.raw_os_error() && opened.is_none() && !carried.is_link;
                 if is_shut && let Ok(mode) = make_writable(carried.to) {
@@ -175,12 +170,9 @@ fn carry_attributes(
 }
 
 /// COMPAT: attributes of a user are for who may write, and a copy may be read-only from its first moment. The mode before.
-fn make_writable(target: Target<'_>) -> io::Result<u32> {
-    let status = match target {
-        Target::Open(file) => entry::status_of(file)?,
-        Target::Named(folder, name) => entry::status_at(folder, name, Follow::No)?,
-    };
-    entry::set_mode(target, status.mode() | 0o200)?;
+fn make_writable(target: FileReference<'_>) -> io::Result<u32> {
+    let status = target.status()?;
+    target.set_mode(status.mode() | 0o200)?;
     Ok(status.mode())
 }
 

@@ -1,19 +1,19 @@
 //! The commonest entry by the shortest way: a regular file that gets its bytes, and its owner, mode and times where they are kept, in a folder
 //! where nothing has its name. It has no attributes, and no other name where those are kept. Its calls are set in line into the loop over a list
-//! (`sys::straight` says why). Whatever is not so, or fails, is left as it was found, to `item`, which begins anew and says what there is to say.
+//! (`files::straight` says why). Whatever is not so, or fails, is left as it was found, to `item`, which begins anew and says what there is to say.
 
 use super::data::{STEP_BYTES, Way};
-use super::item::{Item, NEW};
+use super::item::Item;
 use super::tree::Run;
 use super::{Attribute, Keep, Make, Reflink, Sparse};
 use crew::scatter::Branch;
+use files::{FileType, how, straight};
+use rustix::fs::OFlags;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-use sys::entry::{Follow, Kind, Moment, Status, flags};
-use sys::straight;
+use std::os::fd::AsFd;
 
 /// A source is opened as `item` does where special files are not read.
-const SOURCE: i32 = flags::O_RDONLY | flags::O_NOCTTY | flags::O_NONBLOCK;
+const SOURCE: OFlags = how::through_links(how::FILE);
 
 /// What became of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +47,12 @@ impl Run<'_> {
         if keep.owner && newborn.is_none() {
             return Plain::No;
         }
-        let nofollow = if item.follow == Follow::No { flags::O_NOFOLLOW } else { 0 };
-        let Ok(source) = straight::open_at(item.source, item.name, SOURCE | nofollow, 0) else { return Plain::No };
+        let flags = SOURCE | item.follow.open_flag();
+        let Ok(source) = straight::open(item.source, item.name, flags, 0) else { return Plain::No };
         let Ok(status) = straight::status_of(source.as_fd()) else { return Plain::No };
         let is_one_step = (1..=STEP_BYTES as u64).contains(&status.bytes());
         let is_one_of_several = keep.links && status.links() > 1;
-        let is_plain = status.kind() == Kind::File && is_one_step && !is_one_of_several;
+        let is_plain = status.file_type() == FileType::Regular && is_one_step && !is_one_of_several;
         if !is_plain || !self.ways.is_in_kernel(&status, folder.target_device) {
             return Plain::No;
         }
@@ -64,9 +64,9 @@ impl Run<'_> {
         // As `item` has it: nobody else opens it before it has its owner.
         let first_mode = if is_owner_right { mode & 0o777 } else { mode & 0o700 };
         let slot = &branch.scratch.slot;
-        let parent = item.target.as_fd();
-        let begun =
-            slot.begin(item.target, item.target_name, || straight::open_at(parent, item.target_name, NEW, first_mode));
+        let parent = item.target.directory();
+        let begun = slot
+            .begin(item.target, item.target_name, || straight::open(parent, item.target_name, how::NEW, first_mode));
         let target = match begun {
             Ok((target, _)) => target,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Plain::NorOthers,
@@ -83,7 +83,8 @@ impl Run<'_> {
         }
         let has_mode = !keep.mode || (is_owner_right && mode == first_mode);
         let is_whole = (has_mode || straight::set_mode(target.as_fd(), mode).is_ok())
-            && (!keep.times || set_times(target.as_fd(), &status).is_ok())
+            && (!keep.times
+                || straight::set_times(target.as_fd(), Some(status.read_at()), Some(status.changed_at())).is_ok())
             && straight::close(target).is_ok();
         if !is_whole {
             let _has_one_name = slot.give_up();
@@ -103,10 +104,4 @@ impl Run<'_> {
 /// Whether `metadata` would ask for their names.
 fn keeps_attributes(keep: &Keep) -> bool {
     keep.mode || keep.context || keep.attributes != Attribute::Leave
-}
-
-#[inline(always)]
-fn set_times(file: BorrowedFd<'_>, status: &Status) -> io::Result<()> {
-    let of = |moment: Moment| Some((moment.seconds, moment.nanoseconds as u32));
-    straight::set_times(file, of(status.read_at()), of(status.changed_at()))
 }

@@ -12,21 +12,23 @@ use super::plain::Plain;
 use super::turns::{Late, Turns};
 use super::{Complaint, Copied, Copying, FollowLinks, MakeWhat};
 use crate::finding::{Finding, number};
-use crate::folder::{
-    Descriptors, Folder, ListBuffer, Listed, OPEN_FOLDER, descriptor, list_buffer, list_some, make_room,
-};
+use crate::folder::{descriptor, make_room};
 use crate::operand::{Operand, Parent};
 use crate::tally::Counts;
 use crew::scatter::{Begun, Branch, Grown, Knot, Scattered, Tree};
+use files::{
+    DescriptorBudget, Directory, FileReference, FileType, Follow, HandedFd, Identity, KeptDirectory, ListBuffer,
+    OwnTable, Status, WorkerTables, how, list_buffer, list_some, tidy,
+};
+use parking_lot::{Mutex, RwLock};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
-use sys::entry::{self, Follow, Identity, Kind, Status, Target, flags};
-use sys::own_table::{HandedFd, Kept, OwnTable, tidy};
+use std::sync::{Arc, OnceLock};
 
 /// A run of `copy`.
 pub struct Run<'a> {
@@ -34,16 +36,15 @@ pub struct Run<'a> {
     pub ways: Ways,
     pub links: Links,
     pub turns: Turns,
-    pub sources: Descriptors,
-    pub targets: Descriptors,
+    pub sources: DescriptorBudget,
+    pub targets: DescriptorBudget,
     /// The topmost folders that are written to: none of them may be copied into itself.
     pub tops: RwLock<HashSet<Identity>>,
     /// The folder that each job's copy is, or, where that is a file, stands in.
     pub folders: Vec<OnceLock<Parent>>,
     incomplete: Vec<AtomicBool>,
     roots: Mutex<Vec<OwnedFd>>,
-    /// What hired workers keep open in tables of descriptors of their own, from when there is work for two; none where they share one.
-    kept: OnceLock<Option<Kept>>,
+    tables: WorkerTables,
 }
 
 /// A task.
@@ -72,9 +73,9 @@ pub enum Node {
 
 /// A folder that is being copied.
 pub struct FolderNode {
-    pub source: Folder,
+    pub source: KeptDirectory,
     /// None where the run only pretends.
-    pub target: Option<Folder>,
+    pub target: Option<KeptDirectory>,
     pub job: usize,
     pub status: Status,
     /// The device of the target.
@@ -126,11 +127,11 @@ impl Node {
     }
 }
 
-pub fn source_of(node: &Node) -> &Folder {
+pub fn source_of(node: &Node) -> &KeptDirectory {
     &node.folder().source
 }
 
-pub fn target_of(node: &Node) -> &Folder {
+pub fn target_of(node: &Node) -> &KeptDirectory {
     node.folder().target.as_ref().expect("whoever pretends asks for no target")
 }
 
@@ -152,7 +153,7 @@ impl Tree for Run<'_> {
     type Report = Finding<Complaint>;
 
     fn scratch(&self, worker: usize) -> Scratch {
-        let own_table = self.kept.get().and_then(Option::as_ref).filter(|_| worker > 0).map(Kept::begin_own);
+        let own_table = self.tables.begin(worker);
         Scratch {
             list: list_buffer(),
             buffer: Buffer::default(),
@@ -237,34 +238,29 @@ impl<'a> Run<'a> {
             ways: Ways::default(),
             links: Links::new(),
             turns: Turns::new(copying.jobs, manner),
-            sources: Descriptors::new(copying.descriptors),
-            targets: Descriptors::new(copying.descriptors),
+            sources: DescriptorBudget::new(copying.descriptors),
+            targets: DescriptorBudget::new(copying.descriptors),
             tops: RwLock::default(),
             folders: copying.jobs.iter().map(|_| OnceLock::new()).collect(),
             incomplete: copying.jobs.iter().map(|_| AtomicBool::new(false)).collect(),
             roots: Mutex::default(),
-            kept: if has_own_tables { OnceLock::new() } else { OnceLock::from(None) },
+            tables: WorkerTables::new(has_own_tables),
         };
         if copying.jobs.len() > 1 {
-            run.prepare_for_others();
+            run.tables.prepare();
         }
         run
     }
 
-    /// Before there is work for two, and no file is under way that could be in two tables. It takes as long as copying three small files, so not before.
-    fn prepare_for_others(&self) {
-        self.kept.get_or_init(|| Kept::now().ok());
-    }
-
     /// Leaves `seed` to whoever has time.
     fn plant(&self, seed: Seed, branch: &mut Branch<'_, Self>) {
-        self.prepare_for_others();
+        self.tables.prepare();
         branch.plant(seed);
     }
 
     pub fn finished(self, measured: Scattered) -> Copied {
         tidy();
-        let roots = self.roots.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let roots = self.roots.into_inner();
         let is_complete = self.incomplete.iter().map(|incomplete| !incomplete.load(Ordering::Acquire)).collect();
         Copied { measured, ways: self.ways.lines(), roots, is_complete }
     }
@@ -297,11 +293,11 @@ impl<'a> Run<'a> {
         };
         let follows = self.copying.manner.follow != FollowLinks::Never || source.has_slash;
         let follow = if follows { Follow::Yes } else { Follow::No };
-        let status = match entry::status_at(source.parent.as_fd(), &source.name, follow) {
+        let status = match source.parent.directory().status(&source.name, follow) {
             Ok(status) => status,
             Err(error) => return self.refuse(&place, Complaint::Stat(error), branch),
         };
-        let is_folder = status.kind() == Kind::Folder;
+        let is_folder = status.file_type() == FileType::Directory;
         if is_folder && !self.copying.manner.recursive {
             return self.refuse(&place, Complaint::IsFolder, branch);
         }
@@ -318,20 +314,20 @@ impl<'a> Run<'a> {
         };
         if !is_folder && target.has_slash {
             let (path, error) = (job.target.clone(), Errno::NOTDIR.into());
-            let complaint = match entry::status_at(target.parent.as_fd(), &target.name, Follow::Yes) {
+            let complaint = match target.parent.directory().status(&target.name, Follow::Yes) {
                 Ok(_) => Complaint::StatTarget(path, error),
                 Err(_) => Complaint::Make(MakeWhat::File, path, error),
             };
             return self.refuse(&place, complaint, branch);
         }
         let item = Item {
-            source: source.parent.as_fd(),
+            source: source.parent.directory(),
             name: &source.name,
             target: &target.parent,
             target_name: &target.name,
             place: &place,
             follow,
-            listed: Listed::Unknown,
+            listed: None,
             divide: Divide::Now,
         };
         if is_folder {
@@ -342,12 +338,12 @@ impl<'a> Run<'a> {
     }
 
     pub fn note_root(&self, parent: &Parent) {
-        self.note_to_sync(|| entry::open_at(parent.as_fd(), c".", flags::O_RDONLY | flags::O_DIRECTORY, 0));
+        self.note_to_sync(|| parent.directory().open(c".", OFlags::RDONLY | OFlags::DIRECTORY, 0));
     }
 
     /// Notes where a file lies that a link led to, to be brought to its disk. Whether it is a regular file, not a pipe or device.
     pub fn note_written_through(&self, file: BorrowedFd<'_>) -> bool {
-        let is_file = entry::status_of(file).is_ok_and(|status| status.kind() == Kind::File);
+        let is_file = Status::of(file).is_ok_and(|status| status.file_type() == FileType::Regular);
         if is_file {
             self.note_to_sync(|| file.try_clone_to_owned());
         }
@@ -358,7 +354,7 @@ impl<'a> Run<'a> {
         if !self.copying.manner.keeps_roots {
             return;
         }
-        let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut roots = self.roots.lock();
         // LIMIT: more places than this are not asked for one by one; what is on the same disk is brought there with them.
         if self.copying.manner.keeps_roots
             && roots.len() < 64
@@ -377,16 +373,16 @@ impl<'a> Run<'a> {
         branch: &mut Branch<'_, Self>,
     ) -> Begun<Node, Growth> {
         let place = Place::In(above);
-        let target = target.map_or(Parent::Here, |target| Parent::Folder(Arc::clone(target)));
+        let target = target.map_or(Parent::Here, |target| Parent::Directory(Arc::clone(target)));
         let follow = self.follow_below();
         let item = |name| Item {
-            source: source.as_fd(),
+            source: Directory::of(source),
             name,
             target: &target,
             target_name: name,
             place: &place,
             follow,
-            listed: Listed::Unknown,
+            listed: None,
             divide: Divide::Now,
         };
         match seed {
@@ -396,7 +392,7 @@ impl<'a> Run<'a> {
                 let mut may_be_plain = self.may_be_plain();
                 for name in names.split_inclusive(|&byte| byte == 0) {
                     let name = CStr::from_bytes_with_nul(name).expect("names were put together with their ends");
-                    let item = Item { listed: Listed::File, divide: Divide::Never, ..item(name) };
+                    let item = Item { listed: Some(FileType::Regular), divide: Divide::Never, ..item(name) };
                     // What has become a folder since it was listed is left to the next run.
                     let plain = if may_be_plain { self.copy_plain(&item, branch) } else { Plain::No };
                     may_be_plain &= plain != Plain::NorOthers;
@@ -420,10 +416,9 @@ impl<'a> Run<'a> {
 
     /// Opens a folder, makes its copy, and gets ready to list it.
     fn begin_folder(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
-        let nofollow = if item.follow == Follow::Yes { 0 } else { flags::O_NOFOLLOW };
-        let flags = (OPEN_FOLDER & !flags::O_NOFOLLOW) | nofollow;
-        let opened = entry::open_at(item.source, item.name, flags, 0)
-            .and_then(|list| entry::status_of(list.as_fd()).map(|status| (list, status)));
+        let flags = how::through_links(how::DIRECTORY) | item.follow.open_flag();
+        let opened =
+            item.source.open(item.name, flags, 0).and_then(|list| Status::of(&list).map(|status| (list, status)));
         let mut is_shut = false;
         let (list, status) = match opened {
             Ok(opened) => opened,
@@ -443,14 +438,14 @@ impl<'a> Run<'a> {
                 return self.refuse_named(item, Complaint::Cycle, branch);
             }
         }
-        let is_own = self.tops.read().unwrap_or_else(PoisonError::into_inner).contains(&status.identity());
+        let is_own = self.tops.read().contains(&status.identity());
         if is_own {
             // COMPAT: it is told of the whole copy, not of the folder in which it was found.
             return self.refuse(&Place::Top(job), Complaint::IntoItself(self.copying.jobs[job].target.clone()), branch);
         }
         let identity = status.identity();
         let mut node = FolderNode {
-            source: Folder::known(item.name.to_owned(), list, identity, &self.sources),
+            source: KeptDirectory::known(item.name.to_owned(), list, identity, &self.sources),
             target: None,
             job,
             status,
@@ -471,7 +466,7 @@ impl<'a> Run<'a> {
             self.tell(item, None);
         }
         let source = node.source.open().expect("it was just opened");
-        let target = node.target.as_ref().and_then(Folder::open);
+        let target = node.target.as_ref().and_then(KeptDirectory::open);
         // COMPAT: where another file system is mounted its folder is made, so that it can be mounted in the copy.
         let stops = is_mounted && self.copying.manner.one_file_system;
         let growth = if stops || is_shut { Growth::Nothing } else { Growth::List { source, target } };
@@ -490,30 +485,30 @@ impl<'a> Run<'a> {
             make_room(knot, target_of, &self.targets);
         }
         let place = Place::In(knot);
-        let target = target.map_or(Parent::Here, |target| Parent::Folder(Arc::clone(target)));
+        let target = target.map_or(Parent::Here, |target| Parent::Directory(Arc::clone(target)));
         let follow = self.follow_below();
         let mut list = std::mem::take(&mut branch.scratch.list);
         let divide = if self.writes_in_order() { Divide::Never } else { Divide::Later };
         let hands_over = branch.has_takers() && divide == Divide::Later;
         let (mut handed_over, mut met) = (Vec::new(), 0_usize);
         let mut may_be_plain = self.may_be_plain();
-        let listed = list_some(source.as_fd(), &mut list, |name, listed| {
+        let listed = list_some(Directory::of(source), &mut list, |name, listed| {
             met += 1;
             // The first entries are worked on here: most folders have one buffer full.
-            if hands_over && met > KEPT_ENTRIES && listed == Listed::File {
+            if hands_over && met > KEPT_ENTRIES && listed == Some(FileType::Regular) {
                 handed_over.extend_from_slice(name.to_bytes_with_nul());
                 return;
             }
-            let (source, target) = (source.as_fd(), &target);
+            let (source, target) = (Directory::of(source), &target);
             let item = Item { source, name, target, target_name: name, place: &place, follow, listed, divide };
-            if may_be_plain && listed == Listed::File {
+            if may_be_plain && listed == Some(FileType::Regular) {
                 let plain = self.copy_plain(&item, branch);
                 may_be_plain = plain != Plain::NorOthers;
                 if plain == Plain::Copied {
                     return;
                 }
             }
-            match if listed == Listed::Folder { Dealt::IsFolder } else { self.deal(&item, branch) } {
+            match if listed == Some(FileType::Directory) { Dealt::IsFolder } else { self.deal(&item, branch) } {
                 Dealt::IsFolder => self.plant(Seed::Folder(name.to_owned()), branch),
                 Dealt::IsLarge => self.plant(Seed::Large(name.to_owned()), branch),
                 Dealt::Done => {}
@@ -528,7 +523,7 @@ impl<'a> Run<'a> {
         match listed {
             Ok(true) => Grown::Done,
             Ok(false) => {
-                self.prepare_for_others();
+                self.tables.prepare();
                 Grown::More
             }
             Err(error) => {
@@ -600,11 +595,11 @@ fn is_above(knot: &AKnot, identity: Identity) -> bool {
 }
 
 /// The folder of a borrowed descriptor, as `sys` wants it.
-pub fn named<'a>(folder: &'a Parent, name: &'a CStr) -> Target<'a> {
-    Target::Named(folder.as_fd(), name)
+pub fn named<'a>(folder: &'a Parent, name: &'a CStr) -> FileReference<'a> {
+    FileReference::Named(folder.directory(), name)
 }
 
 /// The same for a source.
-pub fn named_in<'a>(folder: BorrowedFd<'a>, name: &'a CStr) -> Target<'a> {
-    Target::Named(folder, name)
+pub fn named_in<'a>(folder: Directory<'a>, name: &'a CStr) -> FileReference<'a> {
+    FileReference::Named(folder, name)
 }

@@ -6,18 +6,18 @@ use super::item::{Item, open_beneath};
 use super::large::Divide;
 use super::tree::{Place, Run, Seed};
 use super::{Complaint, Existing, FollowLinks, Job, Make, Manner};
-use crate::folder::Listed;
 use crate::operand::{Operand, Parent, last_part};
 use crate::overlap::{EVERYWHERE, Footprint, Resolver, Touched, resolved};
 use crew::scatter::Branch;
+use files::{Directory, FileType, Follow, Identity, Status, how};
+use parking_lot::Mutex;
 use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::CString;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex, PoisonError};
-use sys::entry::{self, Follow, Identity, Kind, Status, flags};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// What waits for its turn.
 pub struct Turns {
@@ -68,7 +68,7 @@ impl Turns {
 
     /// What comes next, once all before it is done.
     pub fn next(&self) -> Vec<Seed> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock();
         if !waiting.late.is_empty() {
             return in_order(std::mem::take(&mut waiting.late)).into_iter().map(Seed::InOrder).collect();
         }
@@ -76,7 +76,7 @@ impl Turns {
     }
 
     fn wait(&self, mut late: Late) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock();
         // Those of one directory mostly come one after the other, and share its names.
         if let Some(last) = waiting.late.last().filter(|last| last.folder == late.folder && last.walk == late.walk) {
             (late.folder, late.walk) = (Arc::clone(&last.folder), Arc::clone(&last.walk));
@@ -85,7 +85,7 @@ impl Turns {
     }
 
     fn are_full(&self) -> bool {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).late.len() >= LATE_MAX
+        self.waiting.lock().late.len() >= LATE_MAX
     }
 }
 
@@ -110,18 +110,18 @@ fn divided(jobs: &[Job], manner: &Manner) -> VecDeque<Range<usize>> {
 /// What a job reads and writes.
 fn footprint(job: &Job, manner: &Manner, [sources, targets]: &mut [Resolver; 2]) -> Footprint {
     let follows = manner.follow != FollowLinks::Never;
-    let is_link = |path| status_of(path).is_some_and(|status| status.kind() == Kind::Link);
+    let is_link = |path| status_of(path).is_some_and(|status| status.file_type() == FileType::SymbolicLink);
     let reads = if follows && is_link(&job.source) { resolved(&job.source) } else { sources.name(&job.source) };
     let there = status_of(&job.target);
     let is_into_folder = job.target.ends_with(b"/") || [b".".as_slice(), b".."].contains(&last_part(&job.source));
-    let writes = match there.map(|there| there.kind()) {
+    let writes = match there.map(|there| there.file_type()) {
         // A backup's name may be another job's.
         _ if manner.backup.is_some() => None,
-        Some(Kind::Link) if is_into_folder => resolved(&job.target),
+        Some(FileType::SymbolicLink) if is_into_folder => resolved(&job.target),
         // Where it leads to may be another job's target, or only come to be.
-        Some(Kind::Link) => None,
+        Some(FileType::SymbolicLink) => None,
         // So may another name of it.
-        Some(Kind::File) if there.is_some_and(|there| there.links() > 1) => None,
+        Some(FileType::Regular) if there.is_some_and(|there| there.links() > 1) => None,
         _ => targets.name(&job.target),
     };
     let [reads, writes] = [reads, writes].map(|path| vec![path.unwrap_or_else(|| EVERYWHERE.to_vec())]);
@@ -129,7 +129,7 @@ fn footprint(job: &Job, manner: &Manner, [sources, targets]: &mut [Resolver; 2])
 }
 
 fn status_of(path: &[u8]) -> Option<Status> {
-    entry::status_at(entry::here(), &CString::new(path).ok()?, Follow::No).ok()
+    Directory::here().status(path, Follow::No).ok()
 }
 
 /// Groups of entries that are written one after the other: those that share a file, at both ends.
@@ -190,8 +190,8 @@ impl Run<'_> {
         if !writes_over || branch.scratch.is_late {
             return false;
         }
-        let Ok(there) = entry::status_at(item.target.as_fd(), item.target_name, Follow::No) else { return false };
-        if there.kind() != Kind::File || there.links() < 2 || self.turns.are_full() {
+        let Ok(there) = item.target.directory().status(item.target_name, Follow::No) else { return false };
+        if there.file_type() != FileType::Regular || there.links() < 2 || self.turns.are_full() {
             return false;
         }
         let mut walk = Vec::new();
@@ -216,9 +216,9 @@ impl Run<'_> {
             let place = Place::Late(*job, folder);
             match self.sides_of_late(*job, folder) {
                 Ok((source, target)) => {
-                    let (source, listed, divide) = (source.as_fd(), Listed::Unknown, Divide::Never);
+                    let (source, listed, divide) = (Directory::of(&source), None, Divide::Never);
                     let follow = self.follow_below();
-                    let (target, target_name) = (&Parent::Folder(Arc::new(target.into())), name.as_c_str());
+                    let (target, target_name) = (&Parent::Directory(Arc::new(target.into())), name.as_c_str());
                     let place = &place;
                     // What has become a folder meanwhile is left to the next run.
                     self.deal(&Item { source, name, target, target_name, place, follow, listed, divide }, branch);
@@ -232,12 +232,11 @@ impl Run<'_> {
     fn sides_of_late(&self, job: usize, folder: &[u8]) -> io::Result<(OwnedFd, OwnedFd)> {
         let source = Operand::open(&self.copying.jobs[job].source)?;
         let follows = self.copying.manner.follow != FollowLinks::Never || source.has_slash;
-        let nofollow = if follows { 0 } else { flags::O_NOFOLLOW };
-        let how = flags::O_PATH | flags::O_DIRECTORY | nofollow;
-        let top = entry::open_at(source.parent.as_fd(), &source.name, how, 0)?;
-        let source = open_beneath(top.as_fd(), folder, self.follow_below())?;
+        let follow = if follows { Follow::Yes } else { Follow::No };
+        let top = source.parent.directory().open(&source.name, how::PLACE | follow.open_flag(), 0)?;
+        let source = open_beneath(Directory::of(&top), folder, self.follow_below())?;
         let top = self.folders[job].get().expect("a job below which something waits has its folder");
-        Ok((source, open_beneath(top.as_fd(), folder, Follow::No)?))
+        Ok((source, open_beneath(top.directory(), folder, Follow::No)?))
     }
 
     /// Whether the entries of a directory are copied one after the other: for questions, and since the name of a backup may be another entry's.

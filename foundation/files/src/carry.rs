@@ -1,6 +1,7 @@
 //! Copying what a file carries besides its bytes, from descriptor to descriptor: owner, mode, extended attributes, times.
 //! Never goes by name, so a file swapped meanwhile cannot receive another's rights (CVE-2005-0953's class).
 
+use crate::attributes::{ACCESS_LIST, DEFAULT_LIST};
 use rustix::fs::{
     Gid, Mode, Timestamps, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat,
     futimens, getxattr,
@@ -66,13 +67,11 @@ fn carry(from: &impl AsFd, to: &impl AsFd, list: Option<&[u8]>) -> io::Result<Ve
     Ok(refused)
 }
 
-const ACCESS_LIST: &str = "system.posix_acl_access";
-
 /// The access control list that new files of a directory begin with, if it has one.
 pub fn default_list(directory: &Path) -> Option<Vec<u8>> {
     // LIMIT: as below.
     let mut value = vec![0_u8; 64 << 10];
-    let length = getxattr(directory, "system.posix_acl_default", value.as_mut_slice()).ok()?;
+    let length = getxattr(directory, DEFAULT_LIST, value.as_mut_slice()).ok()?;
     value.truncate(length);
     Some(value)
 }

@@ -1,6 +1,8 @@
 //! A file that is written under a temporary name in its final folder and appears under its own name only when complete.
 //! Dropped without [`StagedFile::commit`], it vanishes. [`Unfinished`] lets a signal handler's thread remove what is under way.
 
+pub use crate::directory::Replace;
+use parking_lot::{Mutex, MutexGuard};
 use rustix::fs::{AtFlags, CWD, RenameFlags, renameat_with, unlinkat};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -8,8 +10,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The temporary names of this process that are on disk now.
 #[derive(Clone, Debug, Default)]
@@ -38,17 +40,8 @@ impl Unfinished {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
+        self.paths.lock()
     }
-}
-
-/// Whether a file that is already there may be replaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Replace {
-    /// Never: committing over an existing name fails with `AlreadyExists`.
-    Never,
-    /// Yes, in one step: a reader sees the old file or the new one, nothing between.
-    Yes,
 }
 
 /// Who may read a file while it has no name yet.
