@@ -102,7 +102,7 @@ fn usage(message: String) -> Failure {
     Failure::Usage { command: NAME, message }
 }
 
-fn could_not(operation: &str, object: &OsStr, cause: &dyn std::error::Error) -> Failure {
+fn could_not(operation: &str, object: &OsStr, cause: &(dyn std::error::Error + 'static)) -> Failure {
     // What is quoted already, or has no name, stays as it is.
     let text = object.to_string_lossy();
     let object =

@@ -3,21 +3,20 @@
 
 mod words;
 
-use crate::feed::{Feed, Step};
+use crate::feed::{Feed, RecordingArgs, Step};
 use crate::name_parser;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::instrument::live::{Output, with_screen};
-use mh_kit::instrument::parse_interval;
+use mh_kit::instrument::{Format, FormatArgs, parse_interval, with_help};
 use observe::ceiling::{CeilingFinding, Limit, busy_cores, findings, unaccounted_cores};
 use observe::groups::Hierarchies;
 use observe::model::{Idlers, Interval};
 use observe::sample::HostSample;
 use observe::sampler::{Depth, ProcessSelection, SampleContent, Sleepers, Texts};
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::time::Duration;
 use words::{Judged, Told};
 
@@ -46,27 +45,17 @@ struct CeilingArgs {
     #[arg(long)]
     watch: bool,
 
-    /// Print one JSON object a verdict
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 
-    /// Comma-separated values, a line a thread
-    #[arg(long)]
-    csv: bool,
-
-    /// Write every sample to a new file, for --replay
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    record: Option<PathBuf>,
-
-    /// Take the samples from a recording
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["record"], hide_short_help = true)]
-    replay: Option<PathBuf>,
+    #[command(flatten)]
+    recording: RecordingArgs,
 }
 
 impl CeilingArgs {
     /// How long to watch, and whom. A recording has its own intervals: all words are processes then.
     fn interval_and_targets(&self) -> Result<(Duration, &[String]), Failure> {
-        let Some((first, others)) = self.words.split_first().filter(|_| self.replay.is_none()) else {
+        let Some((first, others)) = self.words.split_first().filter(|_| self.recording.replay.is_none()) else {
             return Ok((INTERVAL, &self.words));
         };
         let interval = parse_interval(first).map_err(|reason| Failure::Usage {
@@ -74,10 +63,6 @@ impl CeilingArgs {
             message: format!("INTERVAL is {}: {reason}", terminal::quote(first)),
         });
         Ok((interval?, others))
-    }
-
-    fn is_text(&self) -> bool {
-        !self.json && !self.csv
     }
 }
 
@@ -87,7 +72,9 @@ const INTERVAL: Duration = Duration::from_secs(3);
 fn command() -> Command {
     let usage =
         "mh ceiling [OPTIONS] [INTERVAL [PID|NAME]...]\n       mh ceiling [OPTIONS] --replay FILE [PID|NAME]...";
-    CeilingArgs::augment_args(Command::new("ceiling")).override_usage(usage).after_help(
+    let command = CeilingArgs::augment_args(Command::new("ceiling"));
+    let command = with_help(command, "json", "Print one JSON object a verdict");
+    with_help(command, "csv", "Comma-separated values, a line a thread").override_usage(usage).after_help(
         "Examples:\n  mh ceiling                  the next three seconds\n  \
          mh ceiling 10 mysqld        only mysqld's threads, for ten seconds\n  \
          mh ceiling 5 --watch        again and again; since when\n  \
@@ -105,15 +92,10 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         sleepers: Sleepers::Trusted,
     };
     let (interval, targets) = args.interval_and_targets()?;
-    let mut feed = match &args.replay {
-        Some(path) => Feed::recorded(NAME, path)?,
-        None => Feed::live(NAME, &context.host, interval, wanted)?.with_looks(&context.host, interval)?,
-    };
-    if let Some(path) = &args.record {
-        feed.record_to(path)?;
-    }
+    let live = || Feed::live(NAME, &context.host, interval, wanted)?.with_looks(&context.host, interval);
+    let mut feed = Feed::open(NAME, &args.recording, live)?;
     let chosen = Chosen { targets, ignored: &args.ignore, watcher: feed.watcher };
-    let is_live = args.watch && args.is_text() && args.replay.is_none();
+    let is_live = args.watch && args.format.format() == Format::Text && args.recording.replay.is_none();
     if is_live && context.terminals.have_a_screen() {
         return with_screen(NAME, HELP, |output| judge_all(context, &args, &chosen, &mut feed, &output));
     }
@@ -180,15 +162,15 @@ fn judge_all(
             online_cpus: interval.machine.online_cpus,
             threads,
         };
-        let text = || match (args.json, args.csv) {
-            (true, _) => judged.json(),
-            (_, true) => judged.csv(has_begun),
+        let text = || match args.format.format() {
+            Format::Json => judged.json(),
+            Format::Csv => judged.csv(has_begun),
             _ => judged.text(args.watch),
         };
         output.interval(text, || judged.page())?;
         has_begun = true;
         std::mem::swap(&mut earlier, &mut later);
-        if step == Step::Last || (!args.watch && args.replay.is_none()) {
+        if step == Step::Last || (!args.watch && args.recording.replay.is_none()) {
             break;
         }
     }

@@ -2,6 +2,7 @@
 //! What follows cannot tell which it was, so that a replay says what was said live.
 
 use crate::accounts;
+use clap::Args;
 use machine::Host;
 use mh_kit::failure::{Failure, with_causes};
 use mh_kit::instrument::failure;
@@ -16,6 +17,18 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Recordings, as typed.
+#[derive(Args, Clone, Debug)]
+pub struct RecordingArgs {
+    /// Write every sample to a new file, for --replay
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    record: Option<PathBuf>,
+
+    /// Take the samples from a recording
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record"], hide_short_help = true)]
+    pub replay: Option<PathBuf>,
+}
 
 /// Samples, one after the other.
 pub struct Feed {
@@ -54,6 +67,20 @@ pub enum Step {
 }
 
 impl Feed {
+    /// Of a recording if one is to be replayed, else what `live` opens.
+    pub fn open(
+        command: &'static str,
+        recording: &RecordingArgs,
+        live: impl FnOnce() -> Result<Self, Failure>,
+    ) -> Result<Self, Failure> {
+        let mut feed = match &recording.replay {
+            Some(path) => Self::recorded(command, path)?,
+            None => live()?,
+        };
+        recording.record.as_ref().map_or(Ok(()), |path| feed.record_to(path))?;
+        Ok(feed)
+    }
+
     /// Of the host, at a pace.
     pub fn live(
         command: &'static str,
@@ -97,7 +124,7 @@ impl Feed {
     }
 
     /// Of a recording.
-    pub fn recorded(command: &'static str, path: &Path) -> Result<Self, Failure> {
+    fn recorded(command: &'static str, path: &Path) -> Result<Self, Failure> {
         let opened = File::open(path).map_err(|error| file_failure(command, "open", path, &error))?;
         let player = Player::open(BufReader::new(opened));
         let player = Box::new(player.map_err(|error| file_failure(command, "replay", path, &error))?);
@@ -108,7 +135,7 @@ impl Feed {
     }
 
     /// Writes every sample to the new file `path`.
-    pub fn record_to(&mut self, path: &Path) -> Result<(), Failure> {
+    fn record_to(&mut self, path: &Path) -> Result<(), Failure> {
         let file = File::create_new(path).map_err(|error| file_failure(self.command, "create", path, &error))?;
         let mut recorder = Recorder { sink: BufWriter::new(file), path: path.to_owned() };
         let (users, watcher) = (self.accounts.all(), self.watcher);

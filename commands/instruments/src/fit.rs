@@ -8,8 +8,9 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
-use mh_kit::instrument::failure;
+use mh_kit::instrument::{Format, FormatArgs, failure, with_help};
 use mh_kit::report::print;
+use mh_kit::shared_args::parse_size;
 use observe::clocks::KernelClocks;
 use observe::fit::estimate::{FitEstimate, Suppose, estimate};
 use observe::fit::survey::Surveyor;
@@ -60,13 +61,8 @@ struct FitArgs {
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = parse_seconds)]
     time: Duration,
 
-    /// Print one JSON object
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
-
-    /// Print the instances as comma-separated values
-    #[arg(long)]
-    csv: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 /// The topmost group is `/`: nothing at all is more likely a variable that was not set.
@@ -77,10 +73,6 @@ fn group_parser() -> impl TypedValueParser<Value = String> {
     })
 }
 
-fn parse_size(text: &str) -> Result<u64, String> {
-    terminal::parse_bytes(text).map_err(|error| error.to_string())
-}
-
 fn parse_seconds(text: &str) -> Result<Duration, String> {
     let seconds: Option<f64> = text.parse().ok();
     // LIMIT: in less than a tenth no CPU time can be told; a day is longer than anybody waits.
@@ -89,7 +81,8 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
 }
 
 fn command() -> Command {
-    FitArgs::augment_args(Command::new("fit")).after_help(
+    let command = FitArgs::augment_args(Command::new("fit"));
+    with_help(command, "csv", "Print the instances as comma-separated values").after_help(
         "Examples:\n  mh fit                               how many more users, and who has what now\n  \
          mh fit --comm postgres --args idle   how many more idle connections\n  \
          mh fit --comm python3 --with 32G     the same on a larger machine\n  \
@@ -116,10 +109,10 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         return Err(Failure::Environment { command: NAME, message: nobody(&args, &survey) });
     };
     let answer = Answer { what: noun(&args), survey: &survey, estimate: &estimate, add: args.add };
-    print(&match (args.json, args.csv) {
-        (true, _) => show::as_json(&answer),
-        (_, true) => show::as_csv(&answer),
-        _ => show::as_text(&answer),
+    print(&match args.format.format() {
+        Format::Json => show::as_json(&answer),
+        Format::Csv => show::as_csv(&answer),
+        Format::Text => show::as_text(&answer),
     })?;
     let is_refused = args.add.is_some_and(|add| !answer.fits(add));
     Ok(if is_refused { Outcome::Code(DO_NOT_FIT) } else { Outcome::Done })

@@ -7,7 +7,7 @@ mod plan;
 mod show;
 mod spawned;
 
-use crate::feed::{Feed, Step};
+use crate::feed::{Feed, RecordingArgs, Step};
 use crate::name_parser;
 use crate::shares::BaseArg;
 use choose::Chosen;
@@ -17,6 +17,7 @@ use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::instrument::live::{Output, with_screen};
+use mh_kit::instrument::{FormatArgs, with_help};
 use observe::calls::split::{CallSplit, divide};
 use observe::departed::Departed;
 use observe::family::Family;
@@ -26,7 +27,6 @@ use observe::starving::Starving;
 use plan::Plan;
 use show::Shower;
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 /// How messages begin.
 const NAME: &str = "mh pstime";
@@ -127,27 +127,19 @@ pub struct PstimeArgs {
     #[arg(short = 'a', long = "all")]
     all: bool,
 
-    /// Print one JSON object an interval, or one when the program ends
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 
-    /// Comma-separated values
-    #[arg(long)]
-    csv: bool,
-
-    /// Write every sample to a new file, for --replay
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    record: Option<PathBuf>,
-
-    /// Take the samples from a recording
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["record"], hide_short_help = true)]
-    replay: Option<PathBuf>,
+    #[command(flatten)]
+    recording: RecordingArgs,
 }
 
 fn command() -> Command {
     let usage = "mh pstime [OPTIONS] INTERVAL [PID|NAME]...\n       mh pstime [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
          mh pstime [OPTIONS] --replay FILE [PID|NAME]...";
-    PstimeArgs::augment_args(Command::new("pstime")).override_usage(usage).after_help(
+    let command = PstimeArgs::augment_args(Command::new("pstime"));
+    let command = with_help(command, "json", "Print one JSON object an interval, or one when the program ends");
+    with_help(command, "csv", "Comma-separated values").override_usage(usage).after_help(
         "Examples:\n  mh pstime 10                           who used the CPUs in these ten seconds\n  \
          mh pstime 10 mysqld 7141               these processes\n  \
          mh pstime -n 0 1 -u mysql --by unit    every second, by service, until Ctrl-C\n  \
@@ -161,13 +153,8 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if !plan.program.is_empty() {
         return spawned::run(context, &plan);
     }
-    let mut feed = match (&plan.replay, plan.interval) {
-        (Some(path), _) => Feed::recorded(NAME, path)?,
-        (None, interval) => Feed::live(NAME, &context.host, interval.unwrap_or_default(), plan.wanted())?,
-    };
-    if let Some(path) = &plan.record {
-        feed.record_to(path)?;
-    }
+    let interval = plan.interval.unwrap_or_default();
+    let mut feed = Feed::open(NAME, &plan.recording, || Feed::live(NAME, &context.host, interval, plan.wanted()))?;
     let exact = if plan.is_exact { Some(exact(context)?) } else { None };
     if plan.is_endless() && context.terminals.have_a_screen() {
         return with_screen(NAME, HELP, |output| watch(context, &plan, &mut feed, exact.as_ref(), output));
@@ -246,7 +233,7 @@ fn watch(
             output.remark(&context.messages, NAME, "all processes that were to be watched have ended");
             break;
         }
-        if step == Step::Last || (plan.count > 0 && count >= plan.count && plan.replay.is_none()) {
+        if step == Step::Last || (plan.count > 0 && count >= plan.count && plan.recording.replay.is_none()) {
             break;
         }
     }

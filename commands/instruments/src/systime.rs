@@ -11,7 +11,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
-use mh_kit::instrument::parse_interval;
+use mh_kit::instrument::{FormatArgs, parse_interval};
 use observe::calls::CallGrouping;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -76,13 +76,8 @@ pub struct SystimeArgs {
     #[arg(long)]
     histogram: bool,
 
-    /// Print one JSON object
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
-
-    /// Print comma-separated values
-    #[arg(long)]
-    csv: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 
     /// Write the result to FILE instead of standard output
     #[arg(short = 'o', long, value_name = "FILE")]

@@ -16,7 +16,7 @@ use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::print;
-use mh_kit::shared_args::PriorityArg;
+use mh_kit::shared_args::{PriorityArg, parse_weight};
 use mh_kit::sharing::crew_folder;
 
 /// How messages begin.
@@ -53,7 +53,7 @@ enum OrderArgs {
         #[arg(long, value_enum, value_name = "CLASS", group = "change")]
         priority: Option<PriorityArg>,
         /// Its new share within the class; 100 is usual
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), group = "change")]
+        #[arg(long, value_name = "N", value_parser = parse_weight(), group = "change")]
         weight: Option<u16>,
     },
     /// Make a run give back all its cores; it keeps its memory
@@ -71,7 +71,8 @@ enum OrderArgs {
 }
 
 fn command() -> Command {
-    CrewArgs::augment_args(Command::new("crew")).after_help(
+    let command = CrewArgs::augment_args(Command::new("crew")).mut_subcommand("run", run::described);
+    command.after_help(
         "Examples:\n  mh crew                              who holds what, and why\n  \
          mh crew set 4711 --priority high     this one first\n  \
          mh crew pause 4711                   its cores to the others, for now\n  \
@@ -106,7 +107,6 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         Some(OrderArgs::Pause { pid }) => (pid, RunOrder { pause: Some(PauseOrder::Rest), ..RunOrder::default() }),
         Some(OrderArgs::Resume { pid }) => (pid, RunOrder { pause: Some(PauseOrder::GoOn), ..RunOrder::default() }),
     };
-    let order = RunOrder { spares: Some(crate::xjobs::SLOTS_WHAT), ..order };
     match give(&folder, pid, order).map_err(|error| failure("change the table", &error))? {
         0 => {
             let hint = ["mh crew shows those there are".to_owned()];

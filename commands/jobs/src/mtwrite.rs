@@ -142,7 +142,7 @@ impl Ear {
     /// A file without a name; processes find it by way of this one, which lives longer. A descriptor that they inherit could be
     /// closed, and its number another file's when they come to write to it.
     fn open() -> Result<Self, Failure> {
-        let failed = |error: &dyn std::error::Error| Failure::Environment {
+        let failed = |error: &(dyn std::error::Error + 'static)| Failure::Environment {
             command: NAME,
             message: format!("make a file in memory: {}", with_causes(error)),
         };

@@ -19,14 +19,14 @@ mod teller;
 use crate::job_slots::SlotStyle;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use crew::budget::{Request, Weight};
+use crew::budget::Request;
 use jobs::columns::Columns;
 use jobs::halt::Halt;
 use jobs::run::{FinishedRun, JobTally, RunSurroundings, TimeLimit, run as run_jobs};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, OldNames, Signals};
 use mh_kit::failure::{Failure, Outcome, with_causes};
-use mh_kit::shared_args::{PriorityArg, ReportFormat};
+use mh_kit::shared_args::{PriorityArg, ReportFormat, StandingArgs, parse_size};
 use mh_kit::sharing;
 use more_args::{ParallelArgs, ServerArgs};
 use plan::Job;
@@ -37,7 +37,6 @@ use std::time::Duration;
 use teller::Teller;
 
 pub use inputs::environment;
-pub use slots::WHAT as SLOTS_WHAT;
 
 /// How messages begin.
 const NAME: &str = "mh xjobs";
@@ -236,13 +235,8 @@ pub struct XjobsArgs {
     #[command(flatten)]
     pub parallel: ParallelArgs,
 
-    /// Priority among runs that share the machine (default: the runner's, else the settings file's, else normal)
-    #[arg(long, value_enum, value_name = "CLASS", hide_short_help = true)]
-    pub priority: Option<PriorityArg>,
-
-    /// Share among runs of the same class; 100 is usual
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), hide_short_help = true)]
-    pub weight: Option<u16>,
+    #[command(flatten)]
+    pub standing: StandingArgs,
 
     /// How make, ninja and cargo in jobs get the cores that no job needs: two descriptors, a named pipe (make from 4.4 on), or not
     #[arg(long, value_enum, default_value = "fds", value_name = "HOW", hide_short_help = true)]
@@ -276,12 +270,9 @@ fn parse_limit(text: &str) -> Result<TimeLimit, String> {
     factor.map(TimeLimit::OfMedian).ok_or_else(|| "a share is needed: 300%".to_owned())
 }
 
-fn parse_size(text: &str) -> Result<u64, String> {
-    terminal::parse_bytes(text).map_err(|error| error.to_string())
-}
-
 fn command() -> Command {
     more_args::with_refused(XjobsArgs::augment_args(Command::new("xjobs")))
+        .mut_arg("weight", |weight| weight.help("Share among runs of the same class; 100 is usual"))
         .version(env!("CARGO_PKG_VERSION"))
         .disable_version_flag(true)
         .after_help(
@@ -304,8 +295,7 @@ fn run_old_name(_name: &str, words: Vec<OsString>) -> Result<Outcome, Failure> {
 fn run(context: &mut Context, matches: &ArgMatches, called: Called) -> Result<Outcome, Failure> {
     more_args::refuse(matches)?;
     let mut args = XjobsArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
-    args.priority = args.priority.or(context.settings.crew.priority);
-    args.weight = args.weight.or(context.settings.crew.weight);
+    args.standing.settle(&context.settings.crew);
     if called == Called::OldName {
         be_as_old_name(&mut args, matches);
     }
@@ -342,7 +332,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let signals = sys::signals::SignalQueue::open(sys::signals::JOB_CONTROL)
         .map_err(|error| refused(&format!("set up signal handling: {}", with_causes(&error))))?;
     sys::signals::children_announce_stops();
-    lower_priority(context, args.priority.unwrap_or_default(), args.parallel.nice);
+    lower_priority(context, args.standing.priority(), args.parallel.nice);
     plan::allow_descriptors(context, &job);
     let books = plan::open_books(context, args, &job.options.template)?;
     let streams = plan::own_streams()?;
@@ -351,15 +341,15 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let width = job.options.width;
     let known_as = sharing::known_as(&divided);
     // A width can grow while the run goes.
-    let class = args.priority.unwrap_or_default().class();
+    let class = args.standing.priority().class();
     let shared = sharing::budget_as(context, width.max(plan::WIDTH_MAX), class, known_as);
     if let Some(why) = &shared.why_alone {
         sharing::tell_why_alone(context, NAME, why);
     }
     job.options.hands = shared.budget.capacity();
     let lease = shared.budget.lease(Request {
-        priority: args.priority.unwrap_or_default().class(),
-        weight: args.weight.map_or_else(Weight::default, Weight::new),
+        priority: args.standing.priority().class(),
+        weight: args.standing.weight(),
         useful_width: width,
         what: format!("xjobs: {}", job.plan.purpose),
     });

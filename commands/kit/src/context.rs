@@ -6,10 +6,11 @@ use crate::settings::Settings;
 use crate::shared_args::PriorityArg;
 use files::staged_file::Unfinished;
 use machine::{Host, Machine};
+use parking_lot::Mutex;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 use sys::scheduling::Unhurried;
 use sys::signals::{ENDING, SignalSet, die_by};
 use terminal::{Messages, Verbosity};
@@ -43,17 +44,17 @@ type LastAct = Box<dyn Fn() + Send>;
 impl LastActs {
     /// Adds one.
     pub fn add(&self, act: impl Fn() + Send + 'static) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(act));
+        self.0.lock().push(Box::new(act));
     }
 
     /// Does them all.
     pub fn perform(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|act| act());
+        self.0.lock().iter().for_each(|act| act());
     }
 }
 
 /// Which standard streams are terminals.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Terminals {
     /// Standard input.
     pub stdin: bool,
@@ -94,28 +95,29 @@ impl Context {
     /// Before there is room in the table of descriptors for other threads' files: it takes a hundredth of the time of what is over sooner.
     fn alone() -> Result<Self, Failure> {
         sys::signals::file_size_limit_is_an_error();
-        let host = Host::real();
-        let on_the_host = host.clone();
-        let machine: Box<dyn FnOnce() -> Machine + Send> = Box::new(move || Machine::look(&on_the_host));
-        let unfinished = Unfinished::default();
         let obeys_orders = variable("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
         let (stdin, stdout) = (std::io::stdin().is_terminal(), std::io::stdout().is_terminal());
         let terminals = Terminals { stdin, stdout, obeys_orders };
         let mut settings = Settings::load().map_err(|message| Failure::Environment { command: "mh", message })?;
         let class_of_runner = crate::sharing::class_of_runner().map(PriorityArg::from);
         settings.crew.priority = class_of_runner.or(settings.crew.priority);
-        let (messages, last_acts) = (Messages::with_progress(Verbosity::Normal, obeys_orders), LastActs::default());
-        let program = "mh".to_owned();
-        Ok(Self {
-            program,
+        Ok(Self::on(Host::real(), terminals, settings))
+    }
+
+    /// On `host`: asks neither the environment nor the kernel, so that plans for any machine can be made and compared.
+    pub fn on(host: Host, terminals: Terminals, settings: Settings) -> Self {
+        let on_the_host = host.clone();
+        let machine: Box<dyn FnOnce() -> Machine + Send> = Box::new(move || Machine::look(&on_the_host));
+        Self {
+            program: "mh".to_owned(),
             host,
             machine: LazyLock::new(machine),
-            messages,
-            unfinished,
-            last_acts,
+            messages: Messages::with_progress(Verbosity::Normal, terminals.obeys_orders),
+            unfinished: Unfinished::default(),
+            last_acts: LastActs::default(),
             terminals,
             settings,
-        })
+        }
     }
 }
 

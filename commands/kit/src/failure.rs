@@ -1,5 +1,6 @@
 //! How a command ends: the exit codes, the one place where an error becomes lines on stderr, and silence for broken pipes.
 
+use std::error::Error;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -114,7 +115,7 @@ pub fn program_not_run(command: &str, program: &OsStr, error: &std::io::Error) -
 }
 
 /// An error with its causes, each once, outermost first: `cannot open it: Permission denied`.
-pub fn with_causes(error: &dyn std::error::Error) -> String {
+pub fn with_causes(error: &(dyn Error + 'static)) -> String {
     let mut text = plain_words(error);
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -128,12 +129,14 @@ pub fn with_causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The kernel's errors without the number that Rust appends.
-fn plain_words(error: &dyn std::error::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
+/// The text of one error; of the kernel's errors without the number that Rust appends.
+fn plain_words(error: &(dyn Error + 'static)) -> String {
+    let of_kernel = error.downcast_ref::<std::io::Error>();
+    match of_kernel.map(|error| (error.raw_os_error(), error.get_ref())) {
+        Some((Some(code), _)) => sys::error_text::error_text(code),
+        // It shows what it was made of.
+        Some((None, Some(inner))) => plain_words(inner),
+        _ => error.to_string(),
     }
 }
 
@@ -151,8 +154,8 @@ mod tests {
         }
     }
 
-    impl std::error::Error for Open {
-        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+    impl Error for Open {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
             Some(&self.0)
         }
     }
@@ -161,5 +164,7 @@ mod tests {
     fn causes_are_told_once_and_without_numbers() {
         let cause = std::io::Error::from_raw_os_error(13);
         assert_eq!(with_causes(&Open(cause)), "cannot open it: Permission denied");
+        let wrapped = std::io::Error::other(std::io::Error::from_raw_os_error(28));
+        assert_eq!(with_causes(&Open(wrapped)), "cannot open it: No space left on device");
     }
 }

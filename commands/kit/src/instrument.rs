@@ -4,11 +4,51 @@ pub mod live;
 pub mod pace;
 
 use crate::failure::{Failure, with_causes};
+use clap::{Args, Command};
 use std::error::Error;
 use std::time::Duration;
 
+/// How a result is written, as typed. Commands that have more to say about it change the help.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct FormatArgs {
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+
+    /// Print comma-separated values
+    #[arg(long)]
+    csv: bool,
+}
+
+/// How a result is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// JSON.
+    Json,
+    /// Comma-separated values.
+    Csv,
+}
+
+impl FormatArgs {
+    /// The one that was asked for.
+    pub fn format(self) -> Format {
+        match (self.json, self.csv) {
+            (true, _) => Format::Json,
+            (false, true) => Format::Csv,
+            (false, false) => Format::Text,
+        }
+    }
+}
+
+/// `command` with another help for its option `name`.
+pub fn with_help(command: Command, name: &str, help: &'static str) -> Command {
+    command.mut_arg(name, |option| option.help(help))
+}
+
 /// A failure of the machine or of a file, in words.
-pub fn failure(command: &'static str, error: &dyn Error) -> Failure {
+pub fn failure(command: &'static str, error: &(dyn Error + 'static)) -> Failure {
     Failure::Environment { command, message: with_causes(error) }
 }
 

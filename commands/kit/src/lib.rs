@@ -8,6 +8,7 @@ pub mod failure;
 pub mod instrument;
 pub mod outset;
 pub mod report;
+pub mod screen;
 pub mod settings;
 pub mod shared_args;
 pub mod sharing;

@@ -2,7 +2,7 @@
 //! One file is read, the first there is: `MH_CONFIG`, `$XDG_CONFIG_HOME/manyhands/config.toml` (else `~/.config`), `/etc`.
 
 use crate::context::variable;
-use crate::shared_args::PriorityArg;
+use crate::shared_args::{PriorityArg, WEIGHTS};
 use crew::budget::Priority;
 use serde::Deserialize;
 use std::io;
@@ -127,7 +127,7 @@ fn parse(path: &Path, text: &str) -> Result<CrewSettings, String> {
             return refuse(line, error.message());
         }
     };
-    if file.crew.weight.is_some_and(|weight| !(1..=10_000).contains(&weight)) {
+    if file.crew.weight.is_some_and(|weight| !WEIGHTS.contains(&weight)) {
         let line = text.lines().position(|line| line.trim_start().starts_with("weight")).unwrap_or(0);
         return refuse(line + 1, "weight is not a number from 1 to 10,000");
     }

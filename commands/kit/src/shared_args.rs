@@ -1,9 +1,11 @@
 //! The options that every command that works has: hands, priority, memory, plan and report.
 
 use crate::settings::CrewSettings;
+use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
 use crew::budget::{Priority, Weight};
 use serde::Deserialize;
+use std::ops::Range;
 
 /// Hands, priority, memory, plan and report.
 #[derive(Args, Clone, Debug)]
@@ -14,13 +16,9 @@ pub struct SharedArgs {
     #[arg(short = 'j', long = "hands", short_aliases = ['T', 'p'], alias = "threads", value_name = "N", value_parser = parse_hands)]
     pub hands: Option<usize>,
 
-    /// Priority among runs that share the machine (default: the runner's, else the settings file's, else normal)
-    #[arg(long, value_enum, value_name = "CLASS", hide_short_help = true)]
-    priority: Option<PriorityArg>,
-
-    /// This run's share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000), hide_short_help = true)]
-    weight: Option<u16>,
+    /// Among the other runs.
+    #[command(flatten)]
+    pub standing: StandingArgs,
 
     /// Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -33,6 +31,18 @@ pub struct SharedArgs {
     /// After the run, print its limit and the gain of more cores
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub report: Option<ReportFormat>,
+}
+
+/// A run's standing among others. Commands that have more to say about it change the help.
+#[derive(Args, Clone, Debug)]
+pub struct StandingArgs {
+    /// Priority among runs that share the machine (default: the runner's, else the settings file's, else normal)
+    #[arg(long, value_enum, value_name = "CLASS", hide_short_help = true)]
+    priority: Option<PriorityArg>,
+
+    /// This run's share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)
+    #[arg(long, value_name = "N", value_parser = parse_weight(), hide_short_help = true)]
+    weight: Option<u16>,
 }
 
 /// How a report is rendered.
@@ -92,7 +102,7 @@ impl From<Priority> for PriorityArg {
     }
 }
 
-impl SharedArgs {
+impl StandingArgs {
     /// Fills in from the settings file what was not given.
     pub fn settle(&mut self, settings: &CrewSettings) {
         self.priority = self.priority.or(settings.priority);
@@ -108,12 +118,37 @@ impl SharedArgs {
     pub fn weight(&self) -> Weight {
         self.weight.map(Weight::new).unwrap_or_default()
     }
+}
+
+/// Reads a share as typed.
+pub fn parse_weight() -> impl TypedValueParser<Value = u16> {
+    clap::value_parser!(u16).range(i64::from(WEIGHTS.start)..i64::from(WEIGHTS.end))
+}
+
+impl SharedArgs {
+    /// Fills in from the settings file what was not given.
+    pub fn settle(&mut self, settings: &CrewSettings) {
+        self.standing.settle(settings);
+    }
+
+    /// Who goes first.
+    pub fn priority(&self) -> PriorityArg {
+        self.standing.priority()
+    }
+
+    /// The share within the class.
+    pub fn weight(&self) -> Weight {
+        self.standing.weight()
+    }
 
     /// Hands that were asked for; none where all that are allowed will do.
     pub fn hands_asked(&self) -> Option<usize> {
         self.hands.filter(|&hands| hands > 0)
     }
 }
+
+/// LIMIT: shares that can be asked for. More would let one run have all there is, as a higher class does.
+pub const WEIGHTS: Range<u16> = 1..10_001;
 
 /// LIMIT: more hands than this are a typing mistake; each costs a thread and its buffers.
 const HANDS_MAX: usize = 4096;
@@ -126,6 +161,7 @@ pub fn parse_hands(text: &str) -> Result<usize, String> {
     }
 }
 
-fn parse_size(text: &str) -> Result<u64, String> {
+/// A number of bytes as typed.
+pub fn parse_size(text: &str) -> Result<u64, String> {
     terminal::parse_bytes(text).map_err(|error| error.to_string())
 }

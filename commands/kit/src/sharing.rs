@@ -42,10 +42,10 @@ impl Shared {
         Self { budget: Box::new(InProcess::new(width)), why_alone: None, has_slots: false, table: None }
     }
 
-    /// A proxy beside the run of `lease`, where that takes its hands from the table.
-    pub fn proxy(&self, lease: &dyn Lease, request: Request) -> Option<Box<dyn Proxy>> {
+    /// A proxy for job slots beside the run of `lease`, where that takes its hands from the table.
+    pub fn proxy_of_job_slots(&self, lease: &dyn Lease, request: Request) -> Option<Box<dyn Proxy>> {
         let is_from_table = !self.has_slots || lease.inherited() > 0;
-        self.table.as_ref().filter(|_| is_from_table)?.proxy(request)
+        self.table.as_ref().filter(|_| is_from_table)?.proxy_of_job_slots(request)
     }
 
     /// Whose hands the run of `lease` works with, where they are not simply the table's.

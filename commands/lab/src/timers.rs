@@ -120,7 +120,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     }
 }
 
-fn failure(operation: &str, error: &dyn std::error::Error) -> Failure {
+fn failure(operation: &str, error: &(dyn std::error::Error + 'static)) -> Failure {
     Failure::Environment { command: NAME, message: format!("{operation}: {}", with_causes(error)) }
 }
 

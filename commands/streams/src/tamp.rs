@@ -33,9 +33,11 @@ use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::{self, Failed, Finished};
 use mh_kit::shared_args::SharedArgs;
 use mh_kit::sharing::{self, Shared};
+use names::LeftAlone;
+use parking_lot::Mutex;
 use plan::{Direction, Job};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use terminal::{Messages, Progress, ProgressSample, Verbosity, quote};
 
 /// How messages begin.
@@ -234,7 +236,11 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
 fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failure> {
     args.shared.settle(&context.settings.crew);
     context.messages = Messages::with_progress(verbosity(args), context.terminals.obeys_orders);
-    let job = plan::plan(context, args)?;
+    let inputs = plan::look(context, args)?;
+    for (path, why) in &inputs.left_alone {
+        tell_left_alone(context, args, inputs.direction.verb(false), path, why);
+    }
+    let job = plan::plan(context, args, inputs)?;
     if args.shared.explain {
         report::show_plan(context, &plan::expectation(&job), args.shared.report)?;
         return Ok(if job.left_alone == 0 { Outcome::Done } else { Outcome::Partial });
@@ -245,6 +251,33 @@ fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failu
     lower_priority(context, &args.shared);
     let finished = carry_out(context, &job, &args.shared);
     show(context, args, &job, &finished)
+}
+
+/// A file that was named but will not be worked on.
+fn tell_left_alone(context: &Context, args: &TampArgs, verb: &str, path: &Path, why: &LeftAlone) {
+    if args.manners.say(context, &Event::LeftAlone { path, why }) {
+        return;
+    }
+    let (cause, hint) = match why {
+        LeftAlone::PackedAlready { ending } => {
+            (format!("its name ends in {ending} already"), Some("-f packs it once more"))
+        }
+        LeftAlone::UnknownEnding => {
+            ("its name does not tell what to call the plain file".to_owned(), Some("-o or -c tells where to"))
+        }
+        LeftAlone::SymbolicLink => ("it is a symbolic link".to_owned(), None),
+        LeftAlone::OtherNames(others) => (format!("{others} other names mean the same file"), None),
+        LeftAlone::SpecialMode(_) => ("its mode would be lost".to_owned(), None),
+        LeftAlone::AboveMirror { folder, .. } => (format!("it has no place in {}", quote(folder)), None),
+        LeftAlone::Directory => ("it is a directory".to_owned(), Some("-r goes through folders")),
+        LeftAlone::NotAFile => ("it is not a regular file".to_owned(), Some("-c or -o reads it all the same")),
+        LeftAlone::SameOutput { other } => {
+            (format!("its output would have the same name as that of {}", quote(other)), None)
+        }
+        LeftAlone::Unreadable(error) => (error.clone(), None),
+    };
+    let hints: Vec<String> = hint.into_iter().map(str::to_owned).collect();
+    context.messages.error(NAME, &format!("{verb} {}: {cause}", quote(path)), &hints);
 }
 
 fn verbosity(args: &TampArgs) -> Verbosity {
@@ -304,7 +337,7 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
             give_time(context, job, number, &closed);
             tell(context, job, lane, &closed);
         }
-        let mut ran = ran.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut ran = ran.lock();
         ran.0.add(&closed.totals);
         ran.1 += usize::from(failed);
         ran.2 |= broken_pipe;
@@ -336,7 +369,7 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
         }
     };
     drop(progress);
-    let (totals, failed, broken_pipe) = ran.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let (totals, failed, broken_pipe) = ran.into_inner();
     let others_cpu_ns = others_cpu_ns(context, before, &measures);
     let kept = kept.map(|keep_up| keep_up.kept());
     Ran { measures, others_cpu_ns, totals, failed, broken_pipe, kept, hands_from }

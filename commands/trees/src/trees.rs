@@ -19,11 +19,12 @@ use mh_kit::report::{bound_sentence, counted, forecast_sentence, hint, seconds_t
 use mh_kit::shared_args::{ReportFormat, SharedArgs};
 use mh_kit::sharing::{self, Shared};
 use mh_kit::width::{self, Bound};
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::io::{self, BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use sys::signals::{BROKEN_PIPE, die_by};
 use terminal::{
     Align, Delivery, Messages, Progress, StandardStream, TextDestination, TextOutput, TextTable, Verbosity, printable,
@@ -142,7 +143,7 @@ impl Words {
     }
 
     fn turn(&self) -> MutexGuard<'_, Said> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turn.lock()
     }
 }
 

@@ -28,6 +28,11 @@ impl Plan {
         Self { purpose: purpose.into(), choices: Vec::new() }
     }
 
+    /// The choice about `subject`, if there is one.
+    pub fn about(&self, subject: &str) -> Option<&PlanChoice> {
+        self.choices.iter().find(|choice| choice.subject == subject)
+    }
+
     /// Adds a choice with its reason.
     pub fn choose(&mut self, subject: &str, decision: impl Into<String>, reason: impl Into<String>) {
         self.choices.push(PlanChoice { subject: subject.to_owned(), decision: decision.into(), reason: reason.into() });

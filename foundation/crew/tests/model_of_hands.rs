@@ -215,7 +215,7 @@ impl Process<'_> {
         let (class, weight) = (Priority::Normal, Weight::default());
         RowEntry {
             identity: RowIdentity { process: self.number as u32 + 1, start_ticks: 0, namespace: 0 },
-            standing: Standing { class, weight, is_paused: false, is_set_aside: false },
+            standing: Standing { class, weight, is_paused: false, is_set_aside: false, is_job_slots: false },
             useful_width: 1,
             cpus: CpuSet::of(0..CPUS),
             quota: None,

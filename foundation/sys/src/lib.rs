@@ -11,6 +11,7 @@ pub mod civil_time;
 pub mod clock_reading;
 pub mod cpu_clock;
 pub mod ended_tasks;
+pub mod error_text;
 pub mod futex;
 pub mod guard;
 pub mod huge_page;

@@ -12,7 +12,7 @@ const IMPL_FILES_MAX: usize = 3;
 
 /// Structs that have more fields: path, name, how many. To be divided; none may grow, and none may be added.
 const LARGER_STRUCTS: &[(&str, &str, usize)] = &[
-    ("commands/instruments/src/pstime/plan.rs", "Plan", 19),
+    ("commands/instruments/src/pstime/plan.rs", "Plan", 18),
     ("commands/streams/src/tamp/manners.rs", "Manners", 16),
     ("engines/archive/src/create/choice.rs", "Choice", 18),
     ("engines/archive/src/member.rs", "Member", 18),

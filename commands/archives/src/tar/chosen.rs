@@ -9,12 +9,13 @@ use archive::pattern::{Manner, Pattern, PatternSet, trimmed};
 use archive::place::MAY_LEAD_OUTSIDE;
 use archive::select::{Absolute, Named, Naming, may_lead_outside};
 use mh_kit::failure::Failure;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// The names that were given, and whether any member had them.
 pub struct Wanted {
@@ -116,7 +117,7 @@ impl Chosen {
             return true;
         }
         // COMPAT: what is left out was found.
-        let is_found = self.wanted.lock().unwrap_or_else(PoisonError::into_inner).find(name);
+        let is_found = self.wanted.lock().find(name);
         is_found && !self.excluded.matches(name)
     }
 
@@ -127,13 +128,13 @@ impl Chosen {
 
     /// As [`Chosen::means`], but does not count as having been found.
     pub fn would_mean(&self, name: &[u8]) -> bool {
-        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = self.wanted.lock();
         wanted.patterns.matches(name) && !self.excluded.matches(name)
     }
 
     /// The names that were given, where they are names and not patterns, and few; none where all members are meant.
     pub fn few_plain_names(&self) -> Option<Vec<Vec<u8>>> {
-        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = self.wanted.lock();
         let are_few = (1..=FEW_NAMES).contains(&wanted.names.len());
         (self.are_names && are_few).then(|| wanted.names.iter().map(|name| trimmed(name).to_vec()).collect())
     }
@@ -242,7 +243,7 @@ pub fn leaves_attribute(args: &TarArgs) -> Option<Box<LeavesAttribute>> {
 
 /// Names that no member had.
 pub fn not_found(wanted: &Mutex<Wanted>) -> Vec<Vec<u8>> {
-    let Wanted { names, patterns, are_found } = &*wanted.lock().unwrap_or_else(PoisonError::into_inner);
+    let Wanted { names, patterns, are_found } = &*wanted.lock();
     let is_found = |name: &&Vec<u8>| patterns.number_of(name).is_none_or(|number| are_found[number]);
     names.iter().filter(|name| !is_found(name)).map(|name| trimmed(name).to_vec()).collect()
 }

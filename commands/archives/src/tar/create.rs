@@ -41,7 +41,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Creates.
 pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Result<Outcome, Failure> {
@@ -601,9 +601,9 @@ impl Run<'_> {
     fn carry_out(&self, context: &Context, operands: Vec<Operand>, target: &Target) -> Ran {
         let (shared, lease) =
             super::lease(context, self.args, self.workers.hands(self.fitting.width), &self.plan.purpose);
-        let told = Mutex::new(Told::new(self.args, target.growing_name()));
+        let told = parking_lot::Mutex::new(Told::new(self.args, target.growing_name()));
         let on_event = |event| {
-            told.lock().unwrap_or_else(PoisonError::into_inner).tell(context, self.args, event);
+            told.lock().tell(context, self.args, event);
         };
         let (output, writing) = target.file();
         let what = Creation {
@@ -633,7 +633,7 @@ impl Run<'_> {
         drop(progress);
         let error = what.ended.lock().take();
         drop(what);
-        let mut told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut told = told.into_inner();
         told.lines.flush();
         Ran { measures, error, told, hands_from: shared.hands_from(lease.as_ref()) }
     }

@@ -118,7 +118,7 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
         report::show_plan(context, &plan, args.shared.report)?;
         return Ok(Outcome::Done);
     }
-    let told = |error: &dyn std::error::Error| could_not("add to", path.as_os_str(), error);
+    let told = |error: &(dyn std::error::Error + 'static)| could_not("add to", path.as_os_str(), error);
     let mut failed = false;
     let grown = if let Some(file) = there {
         let mut source = FileSource::new(Arc::clone(&file), 0).map_err(|error| told(&error))?;
@@ -275,7 +275,7 @@ pub fn delete(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
         report::show_plan(context, &plan, args.shared.report)?;
         return Ok(Outcome::Done);
     }
-    let told = |error: &dyn std::error::Error| could_not("delete from", path.as_os_str(), error);
+    let told = |error: &(dyn std::error::Error + 'static)| could_not("delete from", path.as_os_str(), error);
     let mut chosen = Chosen::new(args, &names, None)?;
     let mut source = FileSource::new(Arc::clone(&file), 0).map_err(|error| told(&error))?;
     let mut reader = Reader::new(rules(args), &source);

@@ -30,8 +30,8 @@ use mh_kit::report::{self, Finished};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 use terminal::StandardStream;
 
 /// Extracts.
@@ -149,7 +149,7 @@ fn manner(args: &TarArgs, width: usize) -> Manner {
 struct Teller<'a> {
     context: &'a Context,
     args: &'a TarArgs,
-    told: Mutex<Told>,
+    told: parking_lot::Mutex<Told>,
 }
 
 struct Told {
@@ -162,11 +162,11 @@ struct Told {
 impl<'a> Teller<'a> {
     fn new(context: &'a Context, args: &'a TarArgs) -> Self {
         let (lines, long) = (MemberLines::on_stdout(), LongLines::new(args));
-        Self { context, args, told: Mutex::new(Told { lines, long, members: 0, failed: 0 }) }
+        Self { context, args, told: parking_lot::Mutex::new(Told { lines, long, members: 0, failed: 0 }) }
     }
 
     fn tell(&self, event: Event) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         match event {
             Event::Taken { name, member } => told.taken(self.context, self.args, &name, &member),
             Event::Note(note) => told.failed += u64::from(tell_note(self.context, self.args, &note)),
@@ -349,7 +349,7 @@ fn into_tree(
     let measures = decoding.map_or_else(|| measures.clone(), |decoding| as_one(&measures, &decoding));
     drop(progress);
     let hands_from = shared.hands_from(lease);
-    let mut told = teller.told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut told = teller.told.into_inner();
     told.lines.flush();
     let Told { lines, members, failed, .. } = told;
     let read_bytes = match plain_bytes {
@@ -477,7 +477,7 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
             name.push(b'/');
         }
         let taking = chosen.choose(&mut member, &mut |event| teller.tell(event));
-        failed |= teller.told.into_inner().unwrap_or_else(PoisonError::into_inner).failed > 0;
+        failed |= teller.told.into_inner().failed > 0;
         match taking {
             Taking::Take => {}
             Taking::PassOver => continue,

@@ -2,10 +2,11 @@
 
 use ::archive::write::end_archive;
 use mh_kit::context::Context;
+use parking_lot::{Mutex, MutexGuard};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The end of what was there.
 #[derive(Clone)]
@@ -62,7 +63,7 @@ impl OldEnd {
     }
 
     fn is_left(&self) -> MutexGuard<'_, bool> {
-        self.is_left.lock().unwrap_or_else(PoisonError::into_inner)
+        self.is_left.lock()
     }
 
     fn end_mark(&self) -> Vec<u8> {

@@ -2,15 +2,15 @@
 
 use super::columns::Column;
 use super::{NAME, PstimeArgs};
+use crate::feed::RecordingArgs;
 use crate::shares::BaseArg;
 use clap::ValueEnum;
 use mh_kit::failure::Failure;
-use mh_kit::instrument::parse_interval;
+use mh_kit::instrument::{Format, parse_interval};
 use observe::model::Idlers;
 use observe::row::{RowGrouping, RowOrder};
 use observe::sampler::{Depth, ProcessSelection, SampleContent, Sleepers, Texts};
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// What rows may have in common, as typed.
@@ -41,17 +41,6 @@ pub enum SortArg {
     Pid,
     /// Name
     Name,
-}
-
-/// How an interval is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// One object an interval.
-    Json,
-    /// One line a row.
-    Csv,
 }
 
 /// What numbers stand for.
@@ -100,10 +89,8 @@ pub struct Plan {
     pub all: bool,
     /// How intervals are written.
     pub format: Format,
-    /// Where samples are written to.
-    pub record: Option<PathBuf>,
-    /// Where samples come from.
-    pub replay: Option<PathBuf>,
+    /// Where samples are written to, or come from.
+    pub recording: RecordingArgs,
 }
 
 impl Plan {
@@ -112,7 +99,7 @@ impl Plan {
         let usage = |message: &str| Failure::Usage { command: NAME, message: message.to_owned() };
         let is_number = |target: &String| target.bytes().all(|byte| byte.is_ascii_digit());
         // A recording has its own intervals, and a program takes what time it takes.
-        let has_interval = args.replay.is_none() && args.program.is_empty();
+        let has_interval = args.recording.replay.is_none() && args.program.is_empty();
         let mut words = args.words.into_iter();
         let interval = if has_interval { words.next() } else { None };
         let interval = interval.map(|word| {
@@ -158,13 +145,8 @@ impl Plan {
             min_percent: args.min,
             top: args.top,
             all: args.all,
-            format: match (args.json, args.csv) {
-                (true, _) => Format::Json,
-                (false, true) => Format::Csv,
-                (false, false) => Format::Text,
-            },
-            record: args.record,
-            replay: args.replay,
+            format: args.format.format(),
+            recording: args.recording,
         })
     }
 
@@ -185,7 +167,7 @@ impl Plan {
 
     /// Whether it is text for people that goes on until they have had enough.
     pub fn is_endless(&self) -> bool {
-        self.count == 0 && self.replay.is_none() && self.format == Format::Text
+        self.count == 0 && self.recording.replay.is_none() && self.format == Format::Text
     }
 
     /// Whether processes that did nothing are listed: the ones that were asked for are, always.

@@ -3,9 +3,10 @@
 
 use super::choose::Content;
 use super::columns::{Column, Style};
-use super::plan::{Format, Plan, Unit};
+use super::plan::{Plan, Unit};
 use crate::shares::Base;
 use mh_kit::failure::Failure;
+use mh_kit::instrument::Format;
 use mh_kit::instrument::csv_field;
 use mh_kit::instrument::live::{Output, Page};
 use observe::calls::measure::MeasuringCost;

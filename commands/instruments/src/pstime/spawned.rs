@@ -2,10 +2,11 @@
 //! Tells it on standard error, since standard output is the program's. Looks at nothing meanwhile.
 
 use super::NAME;
-use super::plan::{Format, Plan};
+use super::plan::Plan;
 use crate::shares::Base;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome, program_not_run, with_causes};
+use mh_kit::instrument::Format;
 use mh_kit::instrument::csv_field;
 use mh_kit::instrument::pace::{Pace, Woken};
 use observe::model::MachineUsage;

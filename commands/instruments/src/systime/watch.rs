@@ -9,7 +9,7 @@ use machine::process_facts;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::instrument::pace::{Pace, Woken};
-use mh_kit::instrument::{failure, is_unburied};
+use mh_kit::instrument::{Format, failure, is_unburied};
 use mh_kit::report::print;
 use observe::calls::paths::{Paths, name_groups};
 use observe::calls::snapshot::CallSnapshot;
@@ -192,14 +192,15 @@ impl Output {
 
     fn put(&mut self, context: &Context, args: &SystimeArgs, shown: &Shown) -> Result<(), Failure> {
         let lost = &shown.snapshot.lost;
-        if args.csv && !lost.is_none() {
+        let format = args.format.format();
+        if format == Format::Csv && !lost.is_none() {
             // The other forms have it beside the table.
             context.messages.warning(NAME, losses(lost).trim_end(), &[]);
         }
-        let text = match (args.json, args.csv) {
-            (true, _) => export::json(shown),
-            (_, true) => export::csv(shown),
-            _ => text(shown, args.top, args.histogram),
+        let text = match format {
+            Format::Json => export::json(shown),
+            Format::Csv => export::csv(shown),
+            Format::Text => text(shown, args.top, args.histogram),
         };
         match &mut self.file {
             None => print(&text),

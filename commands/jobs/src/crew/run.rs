@@ -3,9 +3,9 @@
 
 use super::NAME;
 use crate::job_slots::{self, SlotStyle, with_pool};
-use clap::Args;
+use clap::{Arg, Args, Command};
 use crew::budget::passport::VARIABLE;
-use crew::budget::{MachineWide, Passport, Priority, Proxy, Request, Surroundings, Weight};
+use crew::budget::{MachineWide, Passport, Priority, Proxy, Request, Surroundings};
 use crew::jobserver::CountedPool;
 use crew::plan::Plan;
 use crew::steward::{Guest, Steward};
@@ -13,16 +13,17 @@ use jobs::start::{Programs, StartFault};
 use mh_kit::context::{Context, temporary_folder, variable};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::counted;
-use mh_kit::shared_args::{PriorityArg, SharedArgs, parse_hands};
+use mh_kit::shared_args::{PriorityArg, SharedArgs, StandingArgs, parse_hands};
 use mh_kit::sharing;
+use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, getpid};
 use rustix::time::Timespec;
 use std::ffi::{CString, OsString};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use sys::process_tree;
 use sys::reap::{self, How};
@@ -45,13 +46,8 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Exit code: the program's; 128 and the signal's number where one ended it; 126 it could not be run, 127 it was not found.
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// Its class (default: its runner's, else as the settings file says, else normal)
-    #[arg(long, value_enum, value_name = "CLASS")]
-    priority: Option<PriorityArg>,
-
-    /// Its share among the runs of its class (usual: 100)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
-    weight: Option<u16>,
+    #[command(flatten)]
+    standing: StandingArgs,
 
     /// It can use N cores at most (default, and 0: all that this process may use)
     #[arg(short = 'j', long = "hands", value_name = "N", value_parser = parse_hands)]
@@ -86,8 +82,7 @@ impl RunArgs {
     /// For the command `name`, which runs `command` with `variables` beside its own.
     pub fn of(name: &'static str, shared: &SharedArgs, command: Vec<OsString>, variables: Vec<OsString>) -> Self {
         Self {
-            priority: Some(shared.priority()),
-            weight: Some(shared.weight().get()),
+            standing: shared.standing.clone(),
             hands: shared.hands,
             what: None,
             jobserver: SlotStyle::Off,
@@ -99,12 +94,16 @@ impl RunArgs {
     }
 
     fn class(&self) -> Priority {
-        self.priority.unwrap_or_default().class()
+        self.standing.priority().class()
     }
+}
 
-    fn share(&self) -> Weight {
-        self.weight.map(Weight::new).unwrap_or_default()
-    }
+/// The options of a run that are about its program, in words of that.
+pub fn described(command: Command) -> Command {
+    let class = "Its class (default: its runner's, else as the settings file says, else normal)";
+    let weight = "Its share among the runs of its class (usual: 100)";
+    let shown = |option: Arg, help: &'static str| option.help(help).hide_short_help(false);
+    command.mut_arg("priority", |option| shown(option, class)).mut_arg("weight", |option| shown(option, weight))
 }
 
 /// How it ended.
@@ -117,8 +116,7 @@ enum End {
 
 /// Runs the program.
 pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure> {
-    args.priority = args.priority.or(context.settings.crew.priority);
-    args.weight = args.weight.or(context.settings.crew.weight);
+    args.standing.settle(&context.settings.crew);
     let args = &args;
     if args.explain {
         mh_kit::report::show_plan(context, &plan(context, args), None)?;
@@ -189,7 +187,7 @@ fn not_started(context: &Context, args: &RunArgs, fault: &StartFault) -> Outcome
     Outcome::Code(code)
 }
 
-fn environment(error: &dyn std::error::Error) -> Failure {
+fn environment(error: &(dyn std::error::Error + 'static)) -> Failure {
     Failure::Environment { command: NAME, message: format!("prepare the run: {}", with_causes(error)) }
 }
 
@@ -209,7 +207,7 @@ fn proxy(context: &Context, args: &RunArgs, surroundings: Surroundings) -> Optio
     };
     let proxy = budget.proxy(Request {
         priority: args.class(),
-        weight: args.share(),
+        weight: args.standing.weight(),
         useful_width: width(context, args),
         what: what(args),
     });
@@ -253,7 +251,7 @@ fn what(args: &RunArgs) -> String {
 
 /// What the child is for the kernel's scheduler, beside its hands.
 fn class(args: &RunArgs) -> Option<Class> {
-    match args.priority.unwrap_or_default() {
+    match args.standing.priority() {
         PriorityArg::High | PriorityArg::Normal => None,
         PriorityArg::Low => Some(Class::Batch { nicer_by: PriorityArg::Low.nicer_by() }),
         PriorityArg::Idle => Some(Class::Idle),
@@ -266,7 +264,7 @@ fn plan(context: &Context, args: &RunArgs) -> Plan {
     plan.choose("cores", format!("up to {}", counted(width(context, args) as u64, "hand")), why);
     plan.choose("held to", "the CPUs of its hands", "all threads of all its processes, as hands come and go");
     let name = format!("{:?}", args.class()).to_lowercase();
-    plan.choose("class", format!("{name}, weight {}", args.share().get()), "among all runs of this user");
+    plan.choose("class", format!("{name}, weight {}", args.standing.weight().get()), "among all runs of this user");
     let (kernel, why) = match class(args) {
         None => ("as it is".to_owned(), "rising above others needs rights"),
         Some(Class::Batch { nicer_by }) => {
@@ -310,14 +308,14 @@ impl Guest for Tree {
     }
 
     fn rest(&self) {
-        let awake_until = *self.awake_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let awake_until = *self.awake_until.lock();
         if awake_until.is_none_or(|until| Instant::now() >= until) {
-            self.stopped.lock().unwrap_or_else(PoisonError::into_inner).extend(process_tree::stop(self.root));
+            self.stopped.lock().extend(process_tree::stop(self.root));
         }
     }
 
     fn go_on(&self) {
-        let stopped = std::mem::take(&mut *self.stopped.lock().unwrap_or_else(PoisonError::into_inner));
+        let stopped = std::mem::take(&mut *self.stopped.lock());
         process_tree::go_on(&stopped);
     }
 
@@ -329,13 +327,13 @@ impl Guest for Tree {
 impl Tree {
     /// Lets it hear a signal that may be its last, though it has no hand.
     fn wake_for_a_while(&self) {
-        *self.awake_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + LAST_WORDS);
+        *self.awake_until.lock() = Some(Instant::now() + LAST_WORDS);
         self.go_on();
     }
 
     /// How long it still may run without a hand; none where it is not awake for a while, or that is over and has been told.
     fn time_awake(&self) -> Option<Duration> {
-        let mut awake_until = self.awake_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut awake_until = self.awake_until.lock();
         let left = awake_until.as_ref()?.saturating_duration_since(Instant::now());
         if left.is_zero() {
             *awake_until = None;
@@ -383,7 +381,7 @@ impl Signs {
     }
 
     fn tell(&self, outcome: Option<Result<Pid, StartFault>>) {
-        *self.started.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
+        *self.started.lock() = outcome;
         self.bell.ring();
     }
 }
@@ -487,7 +485,7 @@ impl Outside<'_> {
                 }
             }
         }
-        let started = signs.started.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let started = signs.started.lock().take();
         let program = match (started, early) {
             (Some(Ok(program)), _) => program,
             (Some(Err(fault)), _) => return Ok(End::NotStarted(fault)),

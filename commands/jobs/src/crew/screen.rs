@@ -7,10 +7,12 @@ use crew::budget::orders::{PauseOrder, RunOrder, give};
 use crew::budget::watch::Watch;
 use crew::budget::{CrewFolder, Priority};
 use mh_kit::failure::{Failure, Outcome, with_causes};
-use std::sync::{Arc, Mutex, PoisonError};
+use mh_kit::screen::{Content, Screen};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 use sys::signals::{ENDING, SignalSet, die_by};
-use terminal::full_screen::{Bell, Canvas, FullScreen, Key, KeyEffect, ScreenEnd, ScreenView};
+use terminal::full_screen::{Bell, Canvas, FullScreen, KeyEffect, ScreenEnd};
 
 /// How long a screen that shows runs sleeps at most: their times go on, and hands that nobody waits for move in silence.
 const LOOK: Duration = Duration::from_secs(1);
@@ -57,7 +59,7 @@ pub fn open(folder: &CrewFolder) -> Result<Outcome, Failure> {
         }
     });
     threads.map_err(refused)?;
-    let mut runs = Runs::new(folder.clone(), seen);
+    let mut runs = Screen::new(Runs::new(folder.clone(), seen));
     let left = screen.show(&mut runs).map_err(refused)?;
     drop(screen);
     match left {
@@ -73,7 +75,7 @@ fn keep_looking(mut watch: Watch, seen: &Seen, bell: &Bell) {
         let now = watch.census().map_err(|error| with_causes(&error));
         let is_empty = now.as_ref().is_ok_and(|census| census.runs.is_empty());
         {
-            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = seen.lock();
             if *seen != now {
                 *seen = now;
                 bell.ring();
@@ -90,28 +92,17 @@ struct Runs {
     shown: Result<Census, String>,
     /// The chosen run's process: rows move, it does not.
     chosen: u32,
-    is_help: bool,
     /// What came of the last order.
     said: String,
 }
 
 impl Runs {
     fn new(folder: CrewFolder, seen: Seen) -> Self {
-        Self { folder, seen, shown: Ok(Census::default()), chosen: 0, is_help: false, said: String::new() }
+        Self { folder, seen, shown: Ok(Census::default()), chosen: 0, said: String::new() }
     }
 
     fn runs(&self) -> &[CensusRun] {
         self.shown.as_ref().map_or(&[], |census| &census.runs)
-    }
-
-    fn position(&self) -> usize {
-        self.runs().iter().position(|run| run.pid == self.chosen).unwrap_or(0)
-    }
-
-    fn choose(&mut self, position: usize) -> KeyEffect {
-        let last = self.runs().len().saturating_sub(1);
-        self.chosen = self.runs().get(position.min(last)).map_or(0, |run| run.pid);
-        KeyEffect::Draw
     }
 
     /// Gives the chosen run an order; `what` says it in words.
@@ -123,7 +114,6 @@ impl Runs {
         };
         let pid = run.pid;
         let class = order.class;
-        let order = RunOrder { spares: Some(crate::xjobs::SLOTS_WHAT), ..order };
         let given = give(&self.folder, pid, order);
         if given.as_ref().is_ok_and(|runs| *runs > 0) {
             class.into_iter().for_each(|class| self.note_class(pid, class));
@@ -138,7 +128,7 @@ impl Runs {
 
     /// The next key begins where this one has led, though nobody has looked at the table since.
     fn note_class(&mut self, pid: u32, class: Priority) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         for census in [&mut self.shown, &mut *seen].into_iter().flatten() {
             census.runs.iter_mut().filter(|run| run.pid == pid).for_each(|run| run.class = class);
         }
@@ -173,13 +163,15 @@ fn verdict(census: &Census) -> String {
     }
 }
 
-impl ScreenView for Runs {
+impl Content for Runs {
+    const PAGE: usize = 10;
+
+    fn help(&self) -> impl Iterator<Item = &'static str> {
+        HELP.iter().copied()
+    }
+
     fn draw(&self, canvas: &mut Canvas<'_>) {
         let last = canvas.height().saturating_sub(1);
-        if self.is_help {
-            HELP.iter().enumerate().for_each(|(row, line)| canvas.line(row, line));
-            return;
-        }
         match &self.shown {
             Err(error) => canvas.heading(0, &format!("could not {error}")),
             Ok(census) => {
@@ -198,37 +190,30 @@ impl ScreenView for Runs {
         canvas.line(last, KEYS);
     }
 
-    fn key(&mut self, key: Key) -> KeyEffect {
-        if std::mem::take(&mut self.is_help) {
-            return KeyEffect::Draw;
-        }
-        const PAGE: usize = 10;
-        let at = self.position();
-        match key {
-            Key::Letter('q') | Key::Escape => KeyEffect::Leave,
-            Key::Letter('?' | 'h') => {
-                self.is_help = true;
-                KeyEffect::Draw
-            }
-            Key::Up => self.choose(at.saturating_sub(1)),
-            Key::Down => self.choose(at + 1),
-            Key::PageUp => self.choose(at.saturating_sub(PAGE)),
-            Key::PageDown => self.choose(at + PAGE),
-            Key::Home => self.choose(0),
-            Key::End => self.choose(usize::MAX),
-            Key::Letter('p') => self.order(pause),
-            Key::Letter('+' | '=') => self.order(|run| class(run, 1)),
-            Key::Letter('-') => self.order(|run| class(run, -1)),
-            Key::Letter(_) | Key::Enter => KeyEffect::Stay,
+    fn position(&self) -> usize {
+        self.runs().iter().position(|run| run.pid == self.chosen).unwrap_or(0)
+    }
+
+    fn go_to(&mut self, position: usize) {
+        let last = self.runs().len().saturating_sub(1);
+        self.chosen = self.runs().get(position.min(last)).map_or(0, |run| run.pid);
+    }
+
+    fn letter(&mut self, letter: char) -> KeyEffect {
+        match letter {
+            'p' => self.order(pause),
+            '+' | '=' => self.order(|run| class(run, 1)),
+            '-' => self.order(|run| class(run, -1)),
+            _ => KeyEffect::Stay,
         }
     }
 
     fn refresh(&mut self) -> bool {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let seen = self.seen.lock().clone();
         let is_new = seen != self.shown;
         self.shown = seen;
-        let at = self.position();
-        let _the_first_while_the_chosen_one_is_gone = self.choose(at);
+        // The first while the chosen one is gone.
+        self.go_to(self.position());
         is_new
     }
 }
@@ -237,13 +222,13 @@ impl ScreenView for Runs {
 mod tests {
     use super::*;
     use crew::budget::Weight;
-    use terminal::full_screen::drawn;
+    use terminal::full_screen::{Key, ScreenView, drawn};
 
     fn run(pid: u32, class: Priority, state: RunState) -> CensusRun {
         let why = if state == RunState::Waiting { "runs of a higher class have the CPUs" } else { "has all it wants" };
         let (what, why, weight) = (format!("tamp \u{1b}[2J{pid}"), why.to_owned(), Weight::default());
         let (holds, wants, useful) = (1, 2, 2);
-        let (above_capacity, lent, inherited, external, seconds) = (0, 0, 0, 0, 75);
+        let (above_capacity, lent, inherited, external, seconds, is_job_slots) = (0, 0, 0, 0, 75, false);
         CensusRun {
             pid,
             class,
@@ -256,16 +241,17 @@ mod tests {
             wants,
             useful,
             seconds,
+            is_job_slots,
             what,
             state,
             why,
         }
     }
 
-    fn screen(runs: Vec<CensusRun>) -> Runs {
+    fn screen(runs: Vec<CensusRun>) -> Screen<Runs> {
         let census = Census { cpus: 2, free: 0, used_by_others: 0, above_capacity: 0, runs };
         let seen = Arc::new(Mutex::new(Ok(census)));
-        let mut screen = Runs::new(CrewFolder::at("/nowhere/at/all"), seen);
+        let mut screen = Screen::new(Runs::new(CrewFolder::at("/nowhere/at/all"), seen));
         assert!(screen.refresh(), "there is something to be seen");
         assert!(!screen.refresh(), "and then nothing new");
         screen
@@ -292,10 +278,10 @@ mod tests {
         let (first, second) = (run(11, Priority::High, RunState::Working), run(22, Priority::Low, RunState::Waiting));
         let mut screen = screen(vec![first.clone(), second.clone()]);
         assert_eq!(screen.key(Key::Down), KeyEffect::Draw);
-        *screen.seen.lock().expect("no panic") =
+        *screen.content.seen.lock() =
             Ok(Census { cpus: 2, free: 0, used_by_others: 0, above_capacity: 0, runs: vec![second.clone(), first] });
         assert!(screen.refresh());
-        assert_eq!((screen.chosen, screen.position()), (22, 0));
+        assert_eq!((screen.content.chosen, screen.content.position()), (22, 0));
         assert_eq!(class(&second, 1).map(|(order, _)| order.class), Some(Some(Priority::Normal)));
         assert!(class(&run(1, Priority::Idle, RunState::Working), -1).is_none(), "there is nothing below idle");
         assert_eq!(
@@ -303,7 +289,11 @@ mod tests {
             Some(Some(PauseOrder::GoOn))
         );
         screen.key(Key::Letter('p'));
-        assert!(screen.said.contains("could not change the table") || screen.said == "22 has left", "{}", screen.said);
+        assert!(
+            screen.content.said.contains("could not change the table") || screen.content.said == "22 has left",
+            "{}",
+            screen.content.said
+        );
         screen.key(Key::Letter('?'));
         assert!(drawn(&screen, 80, 24).contains("any key: back"));
         assert_eq!((screen.key(Key::Letter('q')), screen.key(Key::Letter('q'))), (KeyEffect::Draw, KeyEffect::Leave));
@@ -312,8 +302,12 @@ mod tests {
     #[test]
     fn nobody_there_is_said() {
         assert!(
-            drawn(&Runs::new(CrewFolder::at("/nowhere"), Arc::new(Mutex::new(Ok(Census::default())))), 80, 24)
-                .starts_with("no run shares the cores now\n")
+            drawn(
+                &Screen::new(Runs::new(CrewFolder::at("/nowhere"), Arc::new(Mutex::new(Ok(Census::default()))))),
+                80,
+                24
+            )
+            .starts_with("no run shares the cores now\n")
         );
     }
 }

@@ -100,6 +100,7 @@ mod tests {
             wants: 64,
             useful: 64,
             seconds: 480,
+            is_job_slots: false,
             what: "tar\u{1b}".to_owned(),
             state: RunState::Waiting,
             why: "runs of a higher class have the CPUs".to_owned(),

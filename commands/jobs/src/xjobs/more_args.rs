@@ -15,7 +15,7 @@ pub struct ParallelArgs {
     pub pipe: bool,
 
     /// With --pipe: bytes of a block
-    #[arg(long, visible_alias = "block-size", value_name = "SIZE", value_parser = super::parse_size, requires = "pipe", default_value = "1M", hide_short_help = true)]
+    #[arg(long, visible_alias = "block-size", value_name = "SIZE", value_parser = mh_kit::shared_args::parse_size, requires = "pipe", default_value = "1M", hide_short_help = true)]
     pub block: u64,
 
     /// N lines make one job; with --pipe, one record

@@ -286,6 +286,7 @@ mod tests {
             wants: holds,
             useful: holds,
             seconds: 1,
+            is_job_slots: false,
             what: what.to_owned(),
             state: RunState::Working,
             why: String::new(),

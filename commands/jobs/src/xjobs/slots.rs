@@ -11,8 +11,8 @@ use mh_kit::sharing::Shared;
 use std::io;
 use std::sync::Arc;
 
-/// What the row of the slots says, by which it is known.
-pub const WHAT: &str = "xjobs: slots for make in its jobs";
+/// What the row of the slots says.
+const WHAT: &str = "xjobs: slots for make in its jobs";
 
 /// Opens a pool for the jobs' programs where the run's hands come from the table. Without one those programs do as they are told.
 pub fn open(context: &Context, args: &XjobsArgs, shared: &Shared, lease: &dyn Lease, options: &mut RunOptions) {
@@ -27,7 +27,7 @@ pub fn open(context: &Context, args: &XjobsArgs, shared: &Shared, lease: &dyn Le
     if args.jobserver == SlotStyle::Off || most < 2 {
         return;
     }
-    let Some(proxy) = shared.proxy(lease, request) else { return };
+    let Some(proxy) = shared.proxy_of_job_slots(lease, request) else { return };
     match serve(args.jobserver, proxy, options) {
         Ok(server) => {
             options.environment = with_pool(&options.environment, most, server.pool());

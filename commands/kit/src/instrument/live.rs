@@ -4,11 +4,13 @@
 use super::failure;
 use crate::failure::Failure;
 use crate::report::print_as;
+use crate::screen::{Content, Screen};
+use parking_lot::Mutex;
 use rustix::process::{Signal, getpid, kill_process};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use sys::cpu_clock::{Counted, monotonic_ns, other_process_ns};
 use terminal::Messages;
-use terminal::full_screen::{Bell, Canvas, FullScreen, Key, KeyEffect, ScreenEnd, ScreenView};
+use terminal::full_screen::{Bell, Canvas, FullScreen, KeyEffect, ScreenEnd};
 
 /// The longest that fits is shown.
 const KEYS: [&str; 3] = ["up/down scroll   space hold, go on   ? help   q leave", "? help   q leave", "q leave"];
@@ -72,7 +74,7 @@ impl Output {
         match self {
             Self::Printed(command) => print_as(command, &text()),
             Self::Shown(shown) => {
-                *lock(&shown.page) = page();
+                *shown.page.lock() = page();
                 shown.bell.ring();
                 Ok(())
             }
@@ -83,7 +85,7 @@ impl Output {
     pub fn remark(&self, messages: &Messages, command: &str, text: &str) {
         match self {
             Self::Printed(_) => messages.note(command, text),
-            Self::Shown(shown) => lock(&shown.left_behind).push_str(&format!("{command}: {text}\n")),
+            Self::Shown(shown) => shown.left_behind.lock().push_str(&format!("{command}: {text}\n")),
         }
     }
 
@@ -92,7 +94,7 @@ impl Output {
         match self {
             Self::Printed(command) => print_as(command, text),
             Self::Shown(shown) => {
-                lock(&shown.left_behind).push_str(text);
+                shown.left_behind.lock().push_str(text);
                 Ok(())
             }
         }
@@ -110,7 +112,7 @@ pub fn with_screen<T>(
     let mut screen = FullScreen::enter().map_err(|error| failure(command, &error))?;
     let bell = screen.bell();
     let shown = Arc::new(Shown { page: Mutex::default(), left_behind: Mutex::default(), bell: screen.bell() });
-    let mut pages = Pages::new(Arc::clone(&shown), help);
+    let mut pages = Screen::new(Pages::new(Arc::clone(&shown), help));
     let drawing = std::thread::Builder::new().name("screen".to_owned()).spawn(move || {
         let left = screen.show(&mut pages);
         drop(screen);
@@ -122,12 +124,8 @@ pub fn with_screen<T>(
     let result = instrument(Output::Shown(Arc::clone(&shown)));
     bell.end(0);
     let _a_panic_has_been_told = drawing.join();
-    print_as(command, &lock(&shown.left_behind))?;
+    print_as(command, &shown.left_behind.lock())?;
     result
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What is on the screen.
@@ -138,7 +136,6 @@ struct Pages {
     /// The row that is drawn first.
     top: usize,
     is_held: bool,
-    is_help: bool,
     own: OwnUse,
 }
 
@@ -163,16 +160,8 @@ impl OwnUse {
 impl Pages {
     fn new(shown: Arc<Shown>, help: &'static [&'static str]) -> Self {
         let (page, own) = (Page::default(), OwnUse::default());
-        Self { shown, page, help, top: 0, is_held: false, is_help: false, own }
+        Self { shown, page, help, top: 0, is_held: false, own }
     }
-
-    fn scroll(&mut self, top: usize) -> KeyEffect {
-        self.top = top.min(self.page.rows.len().saturating_sub(1));
-        KeyEffect::Draw
-    }
-}
-
-impl Pages {
     /// The keys, what is not seen, what watching costs; as much as there is room for.
     fn last_line(&self, below: usize, width: usize) -> String {
         let held = if self.is_held { "   HELD" } else { "" };
@@ -185,12 +174,14 @@ impl Pages {
     }
 }
 
-impl ScreenView for Pages {
+impl Content for Pages {
+    const PAGE: usize = 15;
+
+    fn help(&self) -> impl Iterator<Item = &'static str> {
+        self.help.iter().chain(HELP_KEYS).copied()
+    }
+
     fn draw(&self, canvas: &mut Canvas<'_>) {
-        if self.is_help {
-            self.help.iter().chain(HELP_KEYS).enumerate().for_each(|(row, line)| canvas.line(row, line));
-            return;
-        }
         // A small screen has the columns, one row and the keys; the verdict and the sums share half of the lines that are left.
         let spare = canvas.height().saturating_sub(3);
         let mut heading = wrapped(&self.page.heading, canvas.width());
@@ -210,44 +201,35 @@ impl ScreenView for Pages {
         canvas.line(last, &self.last_line(below, canvas.width()));
     }
 
-    fn key(&mut self, key: Key) -> KeyEffect {
-        if std::mem::take(&mut self.is_help) {
-            return KeyEffect::Draw;
+    fn position(&self) -> usize {
+        self.top
+    }
+
+    fn go_to(&mut self, top: usize) {
+        self.top = top.min(self.page.rows.len().saturating_sub(1));
+    }
+
+    fn letter(&mut self, letter: char) -> KeyEffect {
+        if letter != ' ' {
+            return KeyEffect::Stay;
         }
-        const SCREEN: usize = 15;
-        match key {
-            Key::Letter('q') | Key::Escape => KeyEffect::Leave,
-            Key::Letter('?' | 'h') => {
-                self.is_help = true;
-                KeyEffect::Draw
-            }
-            Key::Letter(' ') => {
-                self.is_held = !self.is_held;
-                self.refresh();
-                KeyEffect::Draw
-            }
-            Key::Up => self.scroll(self.top.saturating_sub(1)),
-            Key::Down => self.scroll(self.top + 1),
-            Key::PageUp => self.scroll(self.top.saturating_sub(SCREEN)),
-            Key::PageDown => self.scroll(self.top + SCREEN),
-            Key::Home => self.scroll(0),
-            Key::End => self.scroll(usize::MAX),
-            Key::Letter(_) | Key::Enter => KeyEffect::Stay,
-        }
+        self.is_held = !self.is_held;
+        self.refresh();
+        KeyEffect::Draw
     }
 
     fn refresh(&mut self) -> bool {
         if self.is_held {
             return false;
         }
-        let page = lock(&self.shown.page).clone();
+        let page = self.shown.page.lock().clone();
         let is_new = page != self.page;
         self.page = page;
         if is_new {
             let own = other_process_ns(std::process::id(), Counted::Scheduled);
             own.into_iter().for_each(|cpu_ns| self.own.note(monotonic_ns(), cpu_ns));
         }
-        self.scroll(self.top);
+        self.go_to(self.top);
         is_new
     }
 }
@@ -271,13 +253,13 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use terminal::full_screen::drawn;
+    use terminal::full_screen::{Key, ScreenView, drawn};
 
-    fn pages(rows: usize) -> Pages {
+    fn pages(rows: usize) -> Screen<Pages> {
         let table: String = (0..=rows).map(|row| format!("row {row}\n")).collect();
         let page = Page::new("a verdict of six words here\n", &table, "(total)  all\n");
         let shown = Shown { page: Mutex::new(page), left_behind: Mutex::default(), bell: Bell::silent() };
-        let mut pages = Pages::new(Arc::new(shown), &["HELP"]);
+        let mut pages = Screen::new(Pages::new(Arc::new(shown), &["HELP"]));
         assert!(pages.refresh() && !pages.refresh());
         pages
     }
@@ -309,8 +291,8 @@ mod tests {
     #[test]
     fn watching_says_what_it_costs() {
         let mut pages = pages(9);
-        pages.own.note(1_000_000_000, 5_000_000);
-        pages.own.note(3_000_000_000, 9_000_000);
+        pages.content.own.note(1_000_000_000, 5_000_000);
+        pages.content.own.note(3_000_000_000, 9_000_000);
         assert!(drawn(&pages, 80, 8).ends_with("? help   q leave   5 more rows below   mh itself 0.20 % of a core\n"));
         assert!(drawn(&pages, 40, 8).ends_with("? help   q leave   5 more rows below\n"), "keys come first");
     }
@@ -319,7 +301,7 @@ mod tests {
     fn what_is_held_stays_and_help_goes_with_any_key() {
         let mut pages = pages(1);
         pages.key(Key::Letter(' '));
-        *lock(&pages.shown.page) = Page::new("new", "", "");
+        *pages.content.shown.page.lock() = Page::new("new", "", "");
         assert!(!pages.refresh() && drawn(&pages, 80, 8).contains("HELD"));
         pages.key(Key::Letter(' '));
         assert!(drawn(&pages, 80, 8).starts_with("new\n"));

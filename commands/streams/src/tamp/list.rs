@@ -15,8 +15,8 @@ use crew::tally::Tally;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::print;
+use parking_lot::Mutex;
 use serde::Serialize;
-use std::sync::Mutex;
 use terminal::{Align, TextTable};
 
 /// One line of the list.
@@ -124,7 +124,7 @@ fn decode(context: &Context, job: &Job, lane: &Lane) -> Result<(u64, u64), Codec
     };
     let result = Mutex::new(None);
     let on_close = |_: usize, closed: LaneOutcome| {
-        *result.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(closed);
+        *result.lock() = Some(closed);
     };
     let lanes = [lane.clone()];
     let what =
@@ -137,7 +137,7 @@ fn decode(context: &Context, job: &Job, lane: &Lane) -> Result<(u64, u64), Codec
         what: job.label.clone(),
     };
     decompress(&what, &job.staffing, budget.lease(request).as_ref(), &Tally::default());
-    let closed = result.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let closed = result.into_inner();
     let closed = closed.expect("every lane is closed");
     closed.outcome?;
     closed.left_unread.map_or(Ok((closed.totals.units, closed.totals.bytes_out)), Err)

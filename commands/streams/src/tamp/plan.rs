@@ -41,7 +41,7 @@ pub struct Job {
     pub label: String,
     /// Source bytes, where all of them are known.
     pub total_bytes: Option<u64>,
-    /// Files that were named but are not worked on; each has been told.
+    /// Files that were named but are not worked on.
     pub left_alone: usize,
 }
 
@@ -99,8 +99,16 @@ impl Direction {
 pub const FILE_UNIT_BYTES_MAX: u64 = 256 << 20;
 pub const PIPE_UNIT_BYTES_MAX: u64 = 48 << 20;
 
-/// Makes the plan.
-pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
+/// The inputs, and which way they go.
+pub struct Inputs {
+    pub direction: Direction,
+    lanes: Vec<Lane>,
+    /// Files that were named but will not be worked on.
+    pub left_alone: Vec<(PathBuf, LeftAlone)>,
+}
+
+/// Looks at what was named.
+pub fn look(context: &Context, args: &TampArgs) -> Result<Inputs, Failure> {
     check_combinations(context, args)?;
     let mut left_alone = Vec::new();
     let meant: Vec<PathBuf> = match decompresses(args) {
@@ -110,11 +118,12 @@ pub fn plan(context: &Context, args: &TampArgs) -> Result<Job, Failure> {
     let files = names::expand(&meant, args.recursive, &mut left_alone);
     let direction = if decompresses(args) { decode_direction(args)? } else { encode_direction(args)? };
     let lanes = lanes(args, &direction, &files, &mut left_alone);
-    for (path, why) in &left_alone {
-        if !args.manners.say(context, &Event::LeftAlone { path, why }) {
-            tell_left_alone(context, &direction, path, why);
-        }
-    }
+    Ok(Inputs { direction, lanes, left_alone })
+}
+
+/// Makes the plan.
+pub fn plan(context: &Context, args: &TampArgs, inputs: Inputs) -> Result<Job, Failure> {
+    let Inputs { direction, lanes, left_alone } = inputs;
     if args.keep_up.is_some() {
         keep_up::check_sources(&lanes)?;
     }
@@ -416,30 +425,6 @@ fn to_name(path: &Path, args: &TampArgs) -> LaneOutput {
         // A FIFO or device that is named is meant.
         false => LaneOutput::Path { path: path.to_owned(), replace: args.force || names::is_special(path) },
     }
-}
-
-fn tell_left_alone(context: &Context, direction: &Direction, path: &Path, why: &LeftAlone) {
-    let verb = direction.verb(false);
-    let (cause, hint) = match why {
-        LeftAlone::PackedAlready { ending } => {
-            (format!("its name ends in {ending} already"), Some("-f packs it once more"))
-        }
-        LeftAlone::UnknownEnding => {
-            ("its name does not tell what to call the plain file".to_owned(), Some("-o or -c tells where to"))
-        }
-        LeftAlone::SymbolicLink => ("it is a symbolic link".to_owned(), None),
-        LeftAlone::OtherNames(others) => (format!("{others} other names mean the same file"), None),
-        LeftAlone::SpecialMode(_) => ("its mode would be lost".to_owned(), None),
-        LeftAlone::AboveMirror { folder, .. } => (format!("it has no place in {}", quote(folder)), None),
-        LeftAlone::Directory => ("it is a directory".to_owned(), Some("-r goes through folders")),
-        LeftAlone::NotAFile => ("it is not a regular file".to_owned(), Some("-c or -o reads it all the same")),
-        LeftAlone::SameOutput { other } => {
-            (format!("its output would have the same name as that of {}", quote(other)), None)
-        }
-        LeftAlone::Unreadable(error) => (error.clone(), None),
-    };
-    let hints: Vec<String> = hint.into_iter().map(str::to_owned).collect();
-    context.messages.error(NAME, &format!("{verb} {}: {cause}", quote(path)), &hints);
 }
 
 /// What could be learnt of the inputs without reading them.

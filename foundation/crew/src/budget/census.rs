@@ -56,6 +56,9 @@ pub struct CensusRun {
     pub useful: u32,
     /// Since when it is here.
     pub seconds: u64,
+    /// Whether its hands are job slots of a run.
+    #[serde(skip)]
+    pub is_job_slots: bool,
     /// What it is doing, in its own words.
     pub what: String,
     /// Its state in a word.
@@ -171,6 +174,7 @@ fn run(view: &TableView, seen: &RowSeen, entitled: Entitled, life: Life, beyond:
         wants: holds.saturating_add(seen.waiting).min(seen.useful_width),
         useful: seen.useful_width,
         seconds: view.now_ms.saturating_sub(seen.joined_ms) / 1000,
+        is_job_slots: seen.standing.is_job_slots,
         what: String::new(),
         state,
         why: why(view, seen, entitled, state, is_above),

@@ -91,12 +91,12 @@ impl MachineWide {
         lock(&self.shared.table).as_ref().err().cloned()
     }
 
-    /// A row for `request`; none where runs do not share.
-    fn claim(&self, request: &Request) -> Option<Seat> {
+    /// A row that says `entry`; none where runs do not share.
+    fn claim(&self, entry: RowEntry) -> Option<Seat> {
         let table = lock(&self.shared.table).as_ref().ok().cloned()?;
         // Removed since it was opened: then the others are at its successor.
         let table = if table.is_still_there() { Ok(table) } else { self.shared.open_anew() };
-        let seat = table.and_then(|table| Seat::claim(table, self.shared.entry(request), self.shared.marking));
+        let seat = table.and_then(|table| Seat::claim(table, entry, self.shared.marking));
         let seat = seat.inspect_err(|error| self.shared.go_alone(error)).ok()?;
         Some(seat.preferring(&self.shared.surroundings.topology))
     }
@@ -126,7 +126,7 @@ impl Budget for MachineWide {
     }
 
     fn lease(&self, request: Request) -> Box<dyn Lease> {
-        match self.claim(&request) {
+        match self.claim(self.shared.entry(&request)) {
             Some(seat) => Box::new(Member::new(Arc::clone(&self.shared), request, seat)),
             None => self.shared.alone.lease(request),
         }
@@ -142,7 +142,7 @@ impl Shared {
         let (class, weight) = (request.priority, request.weight);
         RowEntry {
             identity: self.surroundings.identity,
-            standing: Standing { class, weight, is_paused: false, is_set_aside: false },
+            standing: Standing { class, weight, is_paused: false, is_set_aside: false, is_job_slots: false },
             useful_width: width(request.useful_width),
             cpus: self.surroundings.cpus,
             quota: self.surroundings.quota,

@@ -14,8 +14,6 @@ pub struct RunOrder {
     pub weight: Option<Weight>,
     /// Whether it rests from now on, without a hand, or goes on.
     pub pause: Option<PauseOrder>,
-    /// What runs say they do that keep their class and weight all the same: a runner's job slots, which are what nobody else wants.
-    pub spares: Option<&'static str>,
 }
 
 /// Rest or go on.
@@ -28,16 +26,15 @@ pub enum PauseOrder {
 }
 
 /// Gives `order` to all runs of process `process` in the folder's table; says how many there are. A paused run keeps what it
-/// has in memory and its open files.
+/// has in memory and its open files. Job slots keep their class and weight: they are what nobody else wants.
 pub fn give(folder: &CrewFolder, process: u32, order: RunOrder) -> Result<usize, TableError> {
     let Some(table) = MemoryTable::open_existing(folder)? else { return Ok(0) };
     let is_meant = |row: &usize| row::read(table.words(), *row).is_some_and(|seen| seen.identity.process == process);
     let rows: Vec<usize> = row::present(table.words()).filter(is_meant).collect();
     for &row in &rows {
-        let is_spared = order.spares.is_some_and(|what| row::read_what(table.words(), row) == what);
         row::change_standing(table.words(), row, |standing| Standing {
-            class: order.class.filter(|_| !is_spared).unwrap_or(standing.class),
-            weight: order.weight.filter(|_| !is_spared).unwrap_or(standing.weight),
+            class: order.class.filter(|_| !standing.is_job_slots).unwrap_or(standing.class),
+            weight: order.weight.filter(|_| !standing.is_job_slots).unwrap_or(standing.weight),
             is_paused: order.pause.map_or(standing.is_paused, |pause| pause == PauseOrder::Rest),
             ..standing
         });

@@ -12,7 +12,7 @@ use super::{Priority, Weight};
 
 /// Class, weight and state of a run in one word, so that others can change it in one step.
 ///
-/// Bits 0 to 7 are the class (0 idle, 1 low, 2 normal, 3 high), bit 8 paused, bit 9 set aside, bits 16 to 31 the weight.
+/// Bits 0 to 7 are the class (0 idle, 1 low, 2 normal, 3 high), bit 8 paused, bit 9 set aside, bit 10 job slots, bits 16 to 31 the weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// Its class.
@@ -23,16 +23,20 @@ pub struct Standing {
     pub is_paused: bool,
     /// Others found it stopped and took its hands. It clears this itself as soon as it runs again.
     pub is_set_aside: bool,
+    /// The row's hands are job slots of a run, for programs inside its jobs: orders leave its class and weight.
+    pub is_job_slots: bool,
 }
 
 const PAUSED: u64 = 1 << 8;
 const SET_ASIDE: u64 = 1 << 9;
+const JOB_SLOTS: u64 = 1 << 10;
 const WEIGHT_SHIFT: u32 = 16;
 
 impl Standing {
     /// As a word of the table.
     pub fn to_word(self) -> u64 {
-        let flags = if self.is_paused { PAUSED } else { 0 } | if self.is_set_aside { SET_ASIDE } else { 0 };
+        let flags = [(self.is_paused, PAUSED), (self.is_set_aside, SET_ASIDE), (self.is_job_slots, JOB_SLOTS)];
+        let flags = flags.iter().filter(|(is_so, _)| *is_so).fold(0, |flags, (_, flag)| flags | flag);
         self.class as u64 | flags | u64::from(self.weight.get()) << WEIGHT_SHIFT
     }
 
@@ -45,7 +49,8 @@ impl Standing {
             _ => Priority::High,
         };
         let weight = Weight::new((word >> WEIGHT_SHIFT & 0xffff) as u16);
-        Self { class, weight, is_paused: word & PAUSED != 0, is_set_aside: word & SET_ASIDE != 0 }
+        let is = |flag| word & flag != 0;
+        Self { class, weight, is_paused: is(PAUSED), is_set_aside: is(SET_ASIDE), is_job_slots: is(JOB_SLOTS) }
     }
 
     /// Whether it takes part now.
@@ -274,7 +279,13 @@ mod tests {
     fn entry() -> RowEntry {
         RowEntry {
             identity: RowIdentity { process: 17, start_ticks: 4, namespace: 5 },
-            standing: Standing { class: Priority::High, weight: Weight::new(7), is_paused: false, is_set_aside: false },
+            standing: Standing {
+                class: Priority::High,
+                weight: Weight::new(7),
+                is_paused: false,
+                is_set_aside: false,
+                is_job_slots: false,
+            },
             useful_width: 3,
             cpus: CpuSet::of([0, 900]),
             quota: Some(Quota { group: 8, millicores: 1500 }),
@@ -314,8 +325,9 @@ mod tests {
     #[test]
     fn standing_survives_its_word() {
         for class in [Priority::Idle, Priority::Low, Priority::Normal, Priority::High] {
-            for (is_paused, is_set_aside) in [(false, false), (true, false), (false, true), (true, true)] {
-                let standing = Standing { class, weight: Weight::new(10_000), is_paused, is_set_aside };
+            for flags in 0..8 {
+                let [is_paused, is_set_aside, is_job_slots] = [1, 2, 4].map(|flag| flags & flag != 0);
+                let standing = Standing { class, weight: Weight::new(10_000), is_paused, is_set_aside, is_job_slots };
                 assert_eq!(Standing::from_word(standing.to_word()), standing);
             }
         }

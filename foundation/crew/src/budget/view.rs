@@ -188,7 +188,13 @@ mod tests {
     fn table_with(classes: &[Priority]) -> Vec<AtomicU64> {
         let memory: Vec<AtomicU64> = (0..WORDS).map(|_| AtomicU64::new(0)).collect();
         for (row, &class) in classes.iter().enumerate() {
-            let standing = Standing { class, weight: Weight::default(), is_paused: false, is_set_aside: false };
+            let standing = Standing {
+                class,
+                weight: Weight::default(),
+                is_paused: false,
+                is_set_aside: false,
+                is_job_slots: false,
+            };
             let entry = RowEntry {
                 identity: RowIdentity { process: 7 + row as u32, start_ticks: 1, namespace: 1 },
                 standing,

@@ -260,7 +260,7 @@ fn voice_of_lbzip2(_manners: &Manners, event: &Event<'_>) -> Said {
                 CodecError::Damaged { defect, .. } => {
                     return Said::wrong(1, format!("lbzip2: \"{input}\": compressed data error: {defect}"));
                 }
-                other => return Said::wrong(1, format!("lbzip2: \"{input}\": {}", with_causes(other))),
+                other => return Said::wrong(1, format!("lbzip2: \"{input}\": {}", with_causes(*other))),
             };
             skipping(input, why)
         }

@@ -1,7 +1,7 @@
 //! A lease in the hands of a proxy: it speaks for a program that knows nothing of hands, has no yield points and no threads of
 //! its own to put into the queue. It says how many hands it wishes for, sleeps on the table and tries again when that changes.
 
-use super::{MachineWide, Member, now_ms};
+use super::{MachineWide, Member, RowEntry, now_ms};
 use crate::budget::hands::Taken;
 use crate::budget::layout::CPUS;
 use crate::budget::watch::SleepMoment;
@@ -68,7 +68,19 @@ pub trait Proxy: Lease {
 impl MachineWide {
     /// Signs a run up that a proxy speaks for. None where runs do not share: [`MachineWide::why_alone`] says why.
     pub fn proxy(&self, request: Request) -> Option<Box<dyn Proxy>> {
-        let member = Member::new(Arc::clone(&self.shared), request.clone(), self.claim(&request)?);
+        let entry = self.shared.entry(&request);
+        self.proxy_as(request, entry)
+    }
+
+    /// The same for job slots of a run, in a row that says so.
+    pub fn proxy_of_job_slots(&self, request: Request) -> Option<Box<dyn Proxy>> {
+        let mut entry = self.shared.entry(&request);
+        entry.standing.is_job_slots = true;
+        self.proxy_as(request, entry)
+    }
+
+    fn proxy_as(&self, request: Request, entry: RowEntry) -> Option<Box<dyn Proxy>> {
+        let member = Member::new(Arc::clone(&self.shared), request, self.claim(entry)?);
         member.seat().inspect(|(_, seat)| seat.listen());
         Some(Box::new(member))
     }

@@ -1,0 +1,30 @@
+//! The C library's text for an error of the kernel (`strerror_r(3)`): `Permission denied`, without a number.
+
+use std::ffi::CStr;
+
+/// LIMIT: the longest text of any C library has half of that.
+const TEXT_BYTES: usize = 128;
+
+/// The text for the error number `code`.
+pub fn error_text(code: i32) -> String {
+    let mut text = [0u8; TEXT_BYTES];
+    // SAFETY: the buffer is as long as is said, and the call writes nothing beyond it.
+    let refused = unsafe { libc::strerror_r(code, text.as_mut_ptr().cast(), text.len()) };
+    match CStr::from_bytes_until_nul(&text) {
+        Ok(text) if refused == 0 && !text.is_empty() => text.to_string_lossy().into_owned(),
+        _ => format!("error {code}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_what_errors_of_the_kernel_say_before_their_number() {
+        for code in [libc::EACCES, libc::ENOSPC, libc::ELOOP, libc::ENOTSUP, 9999] {
+            let whole = std::io::Error::from_raw_os_error(code).to_string();
+            assert_eq!(whole, format!("{} (os error {code})", error_text(code)));
+        }
+    }
+}
