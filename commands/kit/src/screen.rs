@@ -4,7 +4,7 @@
 use terminal::full_screen::{Canvas, Key, KeyEffect, ScreenView};
 
 /// What a screen shows.
-pub trait Content {
+pub trait ScreenContent {
     /// Rows that a page key passes.
     const PAGE: usize;
 
@@ -28,13 +28,13 @@ pub trait Content {
 }
 
 /// A content with help.
-pub struct Screen<C> {
+pub struct LiveScreen<C> {
     /// What it shows.
     pub content: C,
     is_help: bool,
 }
 
-impl<C: Content> Screen<C> {
+impl<C: ScreenContent> LiveScreen<C> {
     /// Shows `content`.
     pub fn new(content: C) -> Self {
         Self { content, is_help: false }
@@ -46,7 +46,7 @@ impl<C: Content> Screen<C> {
     }
 }
 
-impl<C: Content> ScreenView for Screen<C> {
+impl<C: ScreenContent> ScreenView for LiveScreen<C> {
     fn draw(&self, canvas: &mut Canvas<'_>) {
         match self.is_help {
             true => self.content.help().enumerate().for_each(|(row, line)| canvas.line(row, line)),

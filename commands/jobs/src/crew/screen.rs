@@ -7,7 +7,7 @@ use crew::budget::orders::{PauseOrder, RunOrder, give};
 use crew::budget::watch::Watch;
 use crew::budget::{CrewFolder, Priority};
 use mh_kit::failure::{Failure, Outcome, with_causes};
-use mh_kit::screen::{Content, Screen};
+use mh_kit::screen::{LiveScreen, ScreenContent};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +59,7 @@ pub fn open(folder: &CrewFolder) -> Result<Outcome, Failure> {
         }
     });
     threads.map_err(refused)?;
-    let mut runs = Screen::new(Runs::new(folder.clone(), seen));
+    let mut runs = LiveScreen::new(Runs::new(folder.clone(), seen));
     let left = screen.show(&mut runs).map_err(refused)?;
     drop(screen);
     match left {
@@ -163,7 +163,7 @@ fn verdict(census: &Census) -> String {
     }
 }
 
-impl Content for Runs {
+impl ScreenContent for Runs {
     const PAGE: usize = 10;
 
     fn help(&self) -> impl Iterator<Item = &'static str> {
@@ -248,10 +248,10 @@ mod tests {
         }
     }
 
-    fn screen(runs: Vec<CensusRun>) -> Screen<Runs> {
+    fn screen(runs: Vec<CensusRun>) -> LiveScreen<Runs> {
         let census = Census { cpus: 2, free: 0, used_by_others: 0, above_capacity: 0, runs };
         let seen = Arc::new(Mutex::new(Ok(census)));
-        let mut screen = Screen::new(Runs::new(CrewFolder::at("/nowhere/at/all"), seen));
+        let mut screen = LiveScreen::new(Runs::new(CrewFolder::at("/nowhere/at/all"), seen));
         assert!(screen.refresh(), "there is something to be seen");
         assert!(!screen.refresh(), "and then nothing new");
         screen
@@ -303,7 +303,7 @@ mod tests {
     fn nobody_there_is_said() {
         assert!(
             drawn(
-                &Screen::new(Runs::new(CrewFolder::at("/nowhere"), Arc::new(Mutex::new(Ok(Census::default()))))),
+                &LiveScreen::new(Runs::new(CrewFolder::at("/nowhere"), Arc::new(Mutex::new(Ok(Census::default()))))),
                 80,
                 24
             )

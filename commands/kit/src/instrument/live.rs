@@ -4,7 +4,7 @@
 use super::failure;
 use crate::failure::Failure;
 use crate::report::print_as;
-use crate::screen::{Content, Screen};
+use crate::screen::{LiveScreen, ScreenContent};
 use parking_lot::Mutex;
 use rustix::process::{Signal, getpid, kill_process};
 use std::sync::Arc;
@@ -112,7 +112,7 @@ pub fn with_screen<T>(
     let mut screen = FullScreen::enter().map_err(|error| failure(command, &error))?;
     let bell = screen.bell();
     let shown = Arc::new(Shown { page: Mutex::default(), left_behind: Mutex::default(), bell: screen.bell() });
-    let mut pages = Screen::new(Pages::new(Arc::clone(&shown), help));
+    let mut pages = LiveScreen::new(Pages::new(Arc::clone(&shown), help));
     let drawing = std::thread::Builder::new().name("screen".to_owned()).spawn(move || {
         let left = screen.show(&mut pages);
         drop(screen);
@@ -174,7 +174,7 @@ impl Pages {
     }
 }
 
-impl Content for Pages {
+impl ScreenContent for Pages {
     const PAGE: usize = 15;
 
     fn help(&self) -> impl Iterator<Item = &'static str> {
@@ -255,11 +255,11 @@ mod tests {
     use super::*;
     use terminal::full_screen::{Key, ScreenView, drawn};
 
-    fn pages(rows: usize) -> Screen<Pages> {
+    fn pages(rows: usize) -> LiveScreen<Pages> {
         let table: String = (0..=rows).map(|row| format!("row {row}\n")).collect();
         let page = Page::new("a verdict of six words here\n", &table, "(total)  all\n");
         let shown = Shown { page: Mutex::new(page), left_behind: Mutex::default(), bell: Bell::silent() };
-        let mut pages = Screen::new(Pages::new(Arc::new(shown), &["HELP"]));
+        let mut pages = LiveScreen::new(Pages::new(Arc::new(shown), &["HELP"]));
         assert!(pages.refresh() && !pages.refresh());
         pages
     }
