@@ -116,7 +116,7 @@ fn where_proc_cannot_be_read_it_says_so() {
         ("umount -l /proc", "mh fit: could not read '/proc': no process is in it: it is not mounted here\n"),
         (
             "mount --bind /dev/null /proc/meminfo",
-            "mh fit: could not find how much memory there is: '/proc/meminfo' does not say\n",
+            "mh fit: could not find how much memory there is: it is not in '/proc/meminfo'\n",
         ),
     ] {
         for form in ["", "--csv", "--json"] {

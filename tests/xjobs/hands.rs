@@ -129,6 +129,6 @@ fn a_table_that_was_asked_for_and_cannot_be_had_is_told() {
     place.write("file", "");
     let program = TestProgram::at(binary()).with_variable("MH_CREW_DIR", place.path("file"));
     let outcome = program.run(["xjobs", "echo", ":::", "a"], b"").expect("it starts");
-    assert!(said(&outcome).contains("this run shares its cores with nobody"), "{}", said(&outcome));
+    assert!(said(&outcome).contains("this run shares its cores with no other run"), "{}", said(&outcome));
     assert_eq!(outcome.stdout_of_success(), b"a\n");
 }

@@ -275,9 +275,12 @@ fn what_is_not_there_says_what_to_do_instead() {
         (&["--pipe"], "--pipe needs a command"),
         (
             &["--pipe", "-0", "cat"],
-            "-0 does not go with --pipe, whose jobs get blocks of records and no words; --recend '\\0'",
+            "-0 does not go with --pipe, whose jobs get blocks of records and no arguments; --recend '\\0'",
         ),
-        (&["--pipe", "-1", "cat"], "-1 does not go with --pipe, whose jobs get blocks of records and no words; -l 1"),
+        (
+            &["--pipe", "-1", "cat"],
+            "-1 does not go with --pipe, whose jobs get blocks of records and no arguments; -l 1",
+        ),
         (&["--pipe", "--delimiter", ";", "cat"], "--delimiter does not go with --pipe"),
         (&["-C", "a(b", "true"], "invalid value 'a(b' for '--colsep <REGEXP>': found open group without closing"),
         (&["-C", "(?=a)", "true"], "invalid value '(?=a)' for '--colsep <REGEXP>': look"),

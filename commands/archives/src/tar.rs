@@ -230,7 +230,7 @@ fn workers(context: &Context, args: &TarArgs) -> Workers {
     let most = width(context, args);
     let why = match args.shared.hands_asked() {
         Some(_) => "--hands".to_owned(),
-        None if args.is_small => "over before a second hand could help".to_owned(),
+        None if args.is_small => "too short for a second hand to help".to_owned(),
         None => format!("{} allowed CPUs", context.machine.hands_allowed()),
     };
     Workers { most, a_hand: 1, shown: counted(most as u64, "hand"), why }

@@ -101,7 +101,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let survey = surveyor.survey(&wanted, args.time, &mut std::thread::sleep);
     let survey = survey.map_err(|error| failure(NAME, &error))?;
     if survey.room.memory_total_bytes == 0 {
-        let message = "find how much memory there is: '/proc/meminfo' does not say".to_owned();
+        let message = "find how much memory there is: it is not in '/proc/meminfo'".to_owned();
         return Err(Failure::Environment { command: NAME, message });
     }
     let suppose = Suppose { memory_bytes: args.memory, reserve_bytes: args.reserve };

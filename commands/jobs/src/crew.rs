@@ -73,7 +73,7 @@ enum OrderArgs {
 fn command() -> Command {
     let command = CrewArgs::augment_args(Command::new("crew")).mut_subcommand("run", run::described);
     command.after_help(
-        "Examples:\n  mh crew                              who holds what, and why\n  \
+        "Examples:\n  mh crew                              which run holds which cores, and why\n  \
          mh crew set 4711 --priority high     this one first\n  \
          mh crew pause 4711                   its cores to the others, for now\n  \
          mh crew run --priority low -- make   a program that knows nothing of hands\n  \

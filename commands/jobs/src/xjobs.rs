@@ -327,7 +327,11 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let divided = sys::guard::divide(&[]);
     if let Err(error) = &divided {
         let words = with_causes(error);
-        context.messages.warning(NAME, &format!("could not start a guard: {words}; a killed run leaves its jobs"), &[]);
+        context.messages.warning(
+            NAME,
+            &format!("could not start a supervisor: {words}; a killed run leaves its jobs"),
+            &[],
+        );
     }
     let signals = sys::signals::SignalQueue::open(sys::signals::JOB_CONTROL)
         .map_err(|error| refused(&format!("set up signal handling: {}", with_causes(&error))))?;

@@ -102,7 +102,7 @@ pub fn print_as(command: &'static str, text: &str) -> Result<(), Failure> {
 pub fn show_plan(context: &Context, plan: &Plan, format: Option<ReportFormat>) -> Result<(), Failure> {
     let mut plan = plan.clone();
     if let Some(why) = crate::sharing::why_no_table() {
-        plan.choose("cores", "shared with nobody", why);
+        plan.choose("cores", "shared with no other run", why);
     }
     if let Some((path, words)) = context.settings.in_words() {
         plan.choose("settings", words, path);
@@ -199,7 +199,7 @@ fn stage_table(measures: &Measures) -> String {
     let [read, work, write] = measures.stage_names;
     let hands = counted(measures.workers as u64, "hand");
     let mut table = TextTable::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]).indented(2);
-    table.row(["", "busy", "starved", "blocked", "unstaffed"]);
+    table.row(["", "busy", "no input", "no output", "no core"]);
     let in_workers = |access: Access| {
         if access == Access::OwnThread { "" } else { " (in the workers)" }
     };
@@ -286,13 +286,13 @@ pub fn bound_sentence(verdict: &Verdict, measures: &Measures) -> String {
             terminal::percentage(*share)
         ),
         Bound::CannotTell { reason: Doubt::LibraryThreads } => {
-            "cannot tell: the codec's library divided the work among threads of its own.".to_owned()
+            "no verdict: the codec's library divided the work among its own threads.".to_owned()
         }
         Bound::CannotTell { reason: Doubt::TooShort { wall_ns } } => {
-            format!("cannot tell: the run took {}, too short to measure.", seconds_text(*wall_ns as f64 / 1e9))
+            format!("no verdict: the run took {}, too short to measure.", seconds_text(*wall_ns as f64 / 1e9))
         }
         Bound::CannotTell { reason: Doubt::NothingStandsOut { busy, starved, blocked, unstaffed } } => format!(
-            "cannot tell: nothing stands out; the workers were busy {}, starved {}, blocked {}, unstaffed {}.",
+            "no verdict: nothing stands out; the workers were busy {}, waited for input {}, for output {} and for a core {} of the time.",
             terminal::percentage(*busy),
             terminal::percentage(*starved),
             terminal::percentage(*blocked),
@@ -362,8 +362,12 @@ pub fn hint(step: &NextStep) -> String {
 
 /// `1 core`, `64 cores`.
 pub fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", terminal::integer(count))
+    let count_text = terminal::integer(count);
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => format!("{count_text} {noun}"),
+        (_, Some(stem)) => format!("{count_text} {stem}ies"),
+        (_, None) => format!("{count_text} {noun}s"),
+    }
 }
 
 /// A time in seconds, as people read it.

@@ -74,7 +74,7 @@ pub fn why_no_table() -> Option<String> {
 
 /// Who named a folder for the table wants its runs to share.
 pub fn tell_why_alone(context: &Context, name: &str, why: &str) {
-    let message = format!("could not {why}; this run shares its cores with nobody");
+    let message = format!("could not {why}; this run shares its cores with no other run");
     match variable("MH_CREW_DIR") {
         Some(_) => context.messages.warning(name, &message, &[]),
         None => context.messages.detail(name, &message),

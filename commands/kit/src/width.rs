@@ -67,13 +67,13 @@ pub fn bound<'a>(
     let on = |kind| found.iter().find(|storage| storage.kind == kind);
     if let Some(disk) = on(StorageKind::Rotating) {
         let device = disk.device.clone().unwrap_or_else(|| disk.mount_point.display().to_string());
-        let why = format!("{device} is a turning disk: several hands would have its heads jump");
+        let why = format!("{device} is a rotating disk: several workers would make its heads seek");
         return Some(Bound { workers: 1, workers_a_hand: 1, why });
     }
     let network = on(StorageKind::Network)?;
     let allowed = allowed().max(1);
     let workers = (WAITING_A_CORE * allowed).clamp(WAITING_LEAST, WAITING_MOST).max(allowed);
-    let why = format!("{} is on another machine: whoever waits for it uses no core", network.mount_point.display());
+    let why = format!("{} is on another machine: waiting for it uses no core", network.mount_point.display());
     Some(Bound { workers, workers_a_hand: workers.div_ceil(allowed), why })
 }
 
@@ -141,6 +141,6 @@ mod tests {
         }
         let why = |paths: &[&str]| bound(paths, 4, None).map(|bound| bound.why);
         assert_eq!(why(&["/slow"]).as_deref(), Some("sda is a turning disk: several hands would have its heads jump"));
-        assert_eq!(why(&["/far"]).as_deref(), Some("/far is on another machine: whoever waits for it uses no core"));
+        assert_eq!(why(&["/far"]).as_deref(), Some("/far is on another machine: waiting for it uses no core"));
     }
 }

@@ -105,7 +105,7 @@ impl Tour {
         self.pack()?;
         self.archive_and_copy()?;
         self.step(
-            "14. All runs of mh share the cores, by --priority. crew shows who holds them; now nobody does.",
+            "14. All runs of mh share the cores, by --priority. crew shows which runs hold them; now no run does.",
             &["crew"],
         )?;
         print(
@@ -124,7 +124,7 @@ impl Tour {
             &["tamp", "--format", "gz", "-9", "--explain", &source],
         )?;
         self.step(
-            "2. Compress on all cores. --report says where the time went, what bound the run, what one more core would buy.",
+            "2. Compress on all cores. --report shows where the time went, the limit of the run, and the gain of one more core.",
             &["tamp", "--format", "gz", "-9", "--report", &source, "-o", &packed],
         )?;
         self.step(
@@ -133,7 +133,7 @@ impl Tour {
         )?;
         self.compare(&packed, &packed_by_one, "what many cores and what one core wrote is")?;
         self.step(
-            "4. What is in it: members that tell their length. Every gzip reads them; mh decodes them in parallel.",
+            "4. List it: members with their lengths. Every gzip reads them; mh decodes them in parallel.",
             &["tamp", "-l", &packed],
         )?;
         self.step(
@@ -157,15 +157,15 @@ impl Tour {
         let folder = arg(&self.scratch.folder);
         let [archive, tree, copy, copied] = self.scratch.trees().map(|path| arg(&path));
         self.step(
-            "9. tar makes archives, read and packed by all cores. Any tar reads them.",
+            "9. tar makes archives, read and compressed by all cores. Any tar reads them.",
             &["tar", "cf", &archive, "--zstd", "-C", &folder, "plain", "all-cores.gz", "default.zst"],
         )?;
         self.step(
-            "10. What is in it, as any tar shows it. A large archive says so by its index: nothing is unpacked for that.",
+            "10. List it as any tar does. A large archive is listed from its index, without decompression.",
             &["tar", "tvf", &archive],
         )?;
         self.step(
-            "11. Unpacked and extracted by all cores; nothing leaves the folder that it is extracted into.",
+            "11. Extract it on all cores; nothing is written outside the target directory.",
             &["tar", "xf", &archive, "-C", &folder, "--one-top-level=tree", "--report"],
         )?;
         self.step("12. cp copies trees, with all that -a keeps.", &["cp", "-a", "--report", &tree, &copy])?;

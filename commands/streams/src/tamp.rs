@@ -263,13 +263,13 @@ fn tell_left_alone(context: &Context, args: &TampArgs, verb: &str, path: &Path, 
             (format!("its name ends in {ending} already"), Some("-f packs it once more"))
         }
         LeftAlone::UnknownEnding => {
-            ("its name does not tell what to call the plain file".to_owned(), Some("-o or -c tells where to"))
+            ("its name does not give a name for the uncompressed file".to_owned(), Some("use -o FILE or -c"))
         }
         LeftAlone::SymbolicLink => ("it is a symbolic link".to_owned(), None),
         LeftAlone::OtherNames(others) => (format!("{others} other names mean the same file"), None),
         LeftAlone::SpecialMode(_) => ("its mode would be lost".to_owned(), None),
         LeftAlone::AboveMirror { folder, .. } => (format!("it has no place in {}", quote(folder)), None),
-        LeftAlone::Directory => ("it is a directory".to_owned(), Some("-r goes through folders")),
+        LeftAlone::Directory => ("it is a directory".to_owned(), Some("use -r to descend into directories")),
         LeftAlone::NotAFile => ("it is not a regular file".to_owned(), Some("-c or -o reads it all the same")),
         LeftAlone::SameOutput { other } => {
             (format!("its output would have the same name as that of {}", quote(other)), None)
@@ -488,7 +488,7 @@ fn hints(error: &CodecError, job: &Job, lane: &Lane, kept_bytes: Option<u64>) ->
         CodecError::Exists { .. } => {
             vec!["-f replaces it, -c writes to standard output".to_owned()]
         }
-        CodecError::Directory => vec!["-r goes through folders".to_owned()],
+        CodecError::Directory => vec!["use -r to descend into directories".to_owned()],
         CodecError::Damaged { unit, .. } | CodecError::TrailingGarbage { unit, .. }
             if error.is_damage() && !job.is_test && !job.one_output && *unit > 1 && !lane.care.keeps_good =>
         {

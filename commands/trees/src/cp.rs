@@ -367,7 +367,7 @@ fn plan(context: &Context, args: &CpArgs, manner: &Manner, jobs: &[Job]) -> Plan
     } else if let Some(bound) = bound(context, &args.shared, jobs) {
         plan.choose("hands", bound.shown(), bound.why);
     } else {
-        plan.choose("hands", format!("up to {hands}"), "a folder a task; large files in pieces");
+        plan.choose("hands", format!("up to {hands}"), "a directory a task; large files in pieces");
     }
     plan.choose(
         "bytes",
@@ -376,7 +376,7 @@ fn plan(context: &Context, args: &CpArgs, manner: &Manner, jobs: &[Job]) -> Plan
     );
     plan.choose("names", "each file under its own at once", "a signal removes what is not complete");
     if manner.keep.times {
-        plan.choose("folders", "their times last", "what is put into them changes them");
+        plan.choose("folders", "their times last", "entries put into them change them");
     }
     mh_kit::sharing::explain(&mut plan);
     plan

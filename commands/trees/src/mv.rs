@@ -10,13 +10,13 @@ use crate::cp::jobs::{self, Found, Layout, Names, Repeats, TargetIs};
 use crate::cp::manner::{KEEP_ALL, backup, refuse_backup_of_nothing};
 use crate::cp::{Finished, bound, copy_all};
 use crate::rm::remove_quietly;
-use crate::trees::{self, TreeReport, Words, counted_entries};
+use crate::trees::{self, TreeReport, Words};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crew::plan::Plan;
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
-use mh_kit::report::show_plan;
+use mh_kit::report::{counted, show_plan};
 use mh_kit::shared_args::{ReportFormat, SharedArgs};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -197,7 +197,7 @@ fn report(context: &Context, shared: &SharedArgs, renames: &Renames) {
             };
             format!(
                 "{would_have}renamed {}, {left} left as they were, {failed} failed; {others}\n",
-                counted_entries(*renamed)
+                counted(*renamed, "entry")
             )
         }
     };

@@ -304,8 +304,8 @@ fn plan(context: &Context, args: &RmArgs, operands: &[Vec<u8>]) -> Plan {
     let mut plan = Plan::new(what(args));
     let hands = args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
     match folders(args) {
-        Folders::Whole => plan.choose("remove", "a folder a task", "work in different folders meets no lock"),
-        Folders::Empty => plan.choose("remove", "files and empty folders", "-d"),
+        Folders::Whole => plan.choose("remove", "a directory a task", "work in different directories shares no lock"),
+        Folders::Empty => plan.choose("remove", "files and empty directories", "-d"),
         Folders::Never => plan.choose("remove", "files", "no -r"),
     }
     match (caution(context, args), bound(context, &args.shared, operands)) {

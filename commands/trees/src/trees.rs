@@ -263,13 +263,8 @@ pub fn progress(messages: &Messages, verb: &'static str, tally: &Arc<Tally>) -> 
         let Counts { entries, bytes, .. } = tally.counts();
         let rate = entries as f64 / elapsed.as_secs_f64().max(1e-3);
         let amount = if bytes > 0 { format!("  {}", terminal::bytes(bytes)) } else { String::new() };
-        vec![format!("{verb} {}{amount}  {}/s", counted_entries(entries), terminal::integer(rate as u64))]
+        vec![format!("{verb} {}{amount}  {}/s", counted(entries, "entry"), terminal::integer(rate as u64))]
     })
-}
-
-/// `1 entry`, `84,312 entries`.
-pub fn counted_entries(entries: u64) -> String {
-    if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", terminal::integer(entries)) }
 }
 
 /// A finished run as the report tells it.
@@ -345,7 +340,7 @@ fn json(finished: &TreeReport, verdict: &Verdict) -> String {
 fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String {
     let (counts, measured) = (&finished.counts, &finished.measured);
     let seconds = measured.wall_ns as f64 / 1e9;
-    let entries = counted_entries(counts.entries - counts.left);
+    let entries = counted(counts.entries - counts.left, "entry");
     let left =
         if counts.left > 0 { format!(", {} left as they were", terminal::integer(counts.left)) } else { String::new() };
     let failed =
@@ -355,7 +350,7 @@ fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String
     let mut text = format!(
         "{would_have}{} {entries} ({}){bytes}{left}{failed} in {}, {} entries/s\n",
         finished.verb,
-        counted(counts.folders, "folder"),
+        counted(counts.folders, "directory"),
         seconds_text(seconds),
         terminal::integer((counts.entries as f64 / seconds.max(1e-9)) as u64)
     );

@@ -1,4 +1,4 @@
-# -r goes through folders; what is packed already is passed over without a word, and so are links; -rd turns it back
+# use -r to descend into directories; what is packed already is passed over without a word, and so are links; -rd turns it back
 mkdir -p tree/deep/deeper && seq 100 > tree/a && seq 200 > tree/deep/b && seq 300 > tree/deep/deeper/c
 mh tamp --rm tree/a && ln -s deep/b tree/link
 mh tamp -r --rm tree && find tree | sort

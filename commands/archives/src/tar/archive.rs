@@ -137,13 +137,15 @@ impl Opened {
     pub fn explain(&self) -> (String, String) {
         match &self.way {
             Way::AtOffsets(..) => {
-                ("in each worker, at offsets".into(), "a plain file: only headers are read in order".into())
+                ("in each worker, at offsets".into(), "an uncompressed file: only headers are read in order".into())
             }
             Way::InOrder(..) => ("in order".into(), "a pipe gives its bytes in one order only".into()),
             Way::Device(..) => ("in order".into(), "a device is read as far as the archive goes".into()),
             Way::Packed { facts, .. } => (format!("out of a decoder of {}", facts.name), "its content says so".into()),
             Way::Chosen(..) => ("where its index leads".into(), "few members are wanted".into()),
-            Way::PackedInOrder(_, _, facts) => (format!("out of a decoder of {}", facts.name), "a packed pipe".into()),
+            Way::PackedInOrder(_, _, facts) => {
+                (format!("out of a decoder of {}", facts.name), "a compressed pipe".into())
+            }
             Way::Program(_, program) => (format!("out of {program}"), "-I".into()),
         }
     }
@@ -151,7 +153,7 @@ impl Opened {
     /// What brings who lists it from one header to the next.
     pub fn how_headers_are_found(&self) -> String {
         match &self.way {
-            Way::AtOffsets(..) | Way::Chosen(..) => "each says where the next one stands".to_owned(),
+            Way::AtOffsets(..) | Way::Chosen(..) => "each has the offset of the next one".to_owned(),
             Way::InOrder(..) => "what comes through a pipe is read to its end".to_owned(),
             Way::Device(..) => "a device is read as far as the archive goes".to_owned(),
             Way::Packed { facts, .. } | Way::PackedInOrder(_, _, facts) => format!("{} is unpacked", facts.name),

@@ -53,7 +53,7 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
     if (packing.is_some() || args.packing.use_compress_program.is_some())
         && (args.operation.append || args.operation.update)
     {
-        return Err(usage("a packed archive cannot be added to".to_owned()));
+        return Err(usage("a compressed archive cannot be appended to".to_owned()));
     }
     let style = style(args, matches)?;
     let room = memory::room(context, args);
@@ -561,7 +561,7 @@ impl Told {
                 let kept = match keeps {
                     Keeps::All => return,
                     Keeps::FolderAndTag => "only the tag is archived",
-                    Keeps::Folder => "only the folder is archived",
+                    Keeps::Folder => "only the directory is archived",
                     Keeps::Nothing => "left out",
                 };
                 // COMPAT: it was asked for; only who wants to hear of every member hears of it.

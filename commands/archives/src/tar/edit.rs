@@ -52,7 +52,7 @@ pub fn refuse_packed(args: &TarArgs) -> Result<(), Failure> {
 }
 
 fn is_packed() -> Failure {
-    usage("a packed archive cannot be changed".to_owned())
+    usage("a compressed archive cannot be changed".to_owned())
 }
 
 /// What other archives are added to.

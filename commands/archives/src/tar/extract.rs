@@ -75,7 +75,7 @@ fn plan(context: &Context, args: &TarArgs, opened: &Opened, width: usize, placin
     plan.choose("read", how, why);
     plan.choose("extract", format!("up to {}", placing.shown), &*placing.why);
     plan.choose("order", "the archive's, for each path", "what depends on an earlier member waits for it");
-    plan.choose("folders", "modes and times last", "a mode may bar the way, and each file changes a time");
+    plan.choose("folders", "modes and times last", "a mode may deny access, and each file changes a time");
     let room = memory::room(context, args);
     let fitting = memory::extracting(room, placing.most, opened.packed());
     let mut held_bytes = fitting.held_bytes;
@@ -103,7 +103,7 @@ pub fn top_level(args: &TarArgs) -> Result<Option<Vec<u8>>, Failure> {
         .min();
     match end {
         Some(end) if end > 0 => Ok(Some(name[..end].to_vec())),
-        _ => Err(super::usage("--one-top-level cannot tell a name from the archive's; give it one".to_owned())),
+        _ => Err(super::usage("--one-top-level cannot derive a name from the archive's; give it one".to_owned())),
     }
 }
 
@@ -225,9 +225,9 @@ fn why(error: &PlaceError, args: &TarArgs) -> String {
         true if is(Errno::XDEV) => {
             let asked = args.existing.keep_directory_symlink || args.walk.dereference;
             let hint = if asked { " (-P follows it)" } else { "" };
-            format!("it leads outside the target folder through a link{hint}")
+            format!("it leads outside the target directory through a link{hint}")
         }
-        true if is(Errno::LOOP) && args.untrusted => "a folder on its way is a link (--untrusted)".to_owned(),
+        true if is(Errno::LOOP) && args.untrusted => "a directory of its path is a link (--untrusted)".to_owned(),
         _ => with_causes(error),
     }
 }

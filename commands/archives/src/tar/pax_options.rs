@@ -29,7 +29,7 @@ pub fn extended(args: &TarArgs) -> Result<Extended, Failure> {
     wanted.of_all.reverse();
     if !wanted.of_all.is_empty() && !args.operation.create {
         return Err(usage(
-            "--pax-option: KEY=VALUE is said at the beginning of an archive; KEY:=VALUE is of what is added".to_owned(),
+            "--pax-option: KEY=VALUE stands at the beginning of an archive; use KEY:=VALUE for members that are appended".to_owned(),
         ));
     }
     Ok(wanted)
@@ -66,7 +66,7 @@ fn take(option: &str, wanted: &mut Extended) -> Result<(), Failure> {
             || key.starts_with("GNU.sparse.")
             || key.starts_with("GNU.volume.") =>
         {
-            return Err(usage(format!("--pax-option: '{key}' says where data are, and is not changed")));
+            return Err(usage(format!("--pax-option: '{key}' locates data and cannot be changed")));
         }
         key if is_of_each => wanted.of_each.push((key.into(), value.into())),
         key => wanted.of_all.push((key.into(), value.into())),

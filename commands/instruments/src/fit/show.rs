@@ -32,7 +32,7 @@ pub fn as_text(answer: &Answer) -> String {
 fn headline(answer: &Answer) -> String {
     let each = answer.estimate.each_bytes;
     let (Some(fits), Some(bound)) = (answer.estimate.fits, answer.estimate.bounds.first()) else {
-        return format!("more {} fit than can be told: no limit was found", answer.what);
+        return format!("no limit was found for {}", answer.what);
     };
     let (middle, range) = (integer(fits.middle as u64), between(fits));
     if bound.unit == BoundUnit::Percent {

@@ -55,7 +55,7 @@ pub fn text(shown: &Shown, rows_max: usize, with_histogram: bool) -> String {
     let snapshot = &shown.snapshot;
     let life_ns = shown.life_ns();
     if shown.is_nobody() {
-        return format!("nobody was followed in {}\n{}", time(snapshot.elapsed_ns), cost(shown, 0));
+        return format!("no process was followed in {}\n{}", time(snapshot.elapsed_ns), cost(shown, 0));
     }
     let mut rows: Vec<Row<'_>> = snapshot.owners.iter().flat_map(rows_of).collect();
     rows.sort_by(|one, other| other.total_ns.cmp(&one.total_ns).then_with(|| one.name.cmp(&other.name)));
@@ -145,11 +145,8 @@ fn time_in_calls(shown: &Shown, life_ns: u64) -> String {
             let of_owner = |owner: &OwnerTimes| uncertain_ns(owner, owner.calls.iter().map(|call| call.samples).sum());
             let uncertain = time(owners.iter().map(of_owner).sum());
             let samples = shown.snapshot.samples;
-            let few = if samples < SAMPLES_FEW {
-                format!(": too few samples ({samples}) to say more")
-            } else {
-                String::new()
-            };
+            let few =
+                if samples < SAMPLES_FEW { format!(": too few samples ({samples}) for more") } else { String::new() };
             format!("{in_calls} +- {uncertain} of {life} in {calls} ({share}){few}")
         }
     }
@@ -348,7 +345,7 @@ fn cost(shown: &Shown, life_ns: u64) -> String {
             cost.measured_ns,
         ),
         Made::Traced { call_cost_ns } => format!(
-            "counted by stopping at every call, no rights; work and waiting cannot be told apart. Cost, measured here on \
+            "counted by stopping at every call, no rights; work and waiting cannot be separated. Cost, measured here on \
              another program: {} a call, {} of their {}; times are those of calls that are stopped at.\n",
             time(call_cost_ns),
             traced_share(call_cost_ns.saturating_mul(calls), life_ns),
@@ -389,7 +386,7 @@ pub fn losses(lost: &Losses) -> String {
     }
     if lost.owners_merged > 0 || lost.calls_merged > 0 {
         let (owners, calls) = (integer(lost.owners_merged), integer(lost.calls_merged));
-        text.push_str(&format!("no room to tell all apart: {owners} owners and {calls} calls stand under (others)\n"));
+        text.push_str(&format!("the table is full: {owners} owners and {calls} calls are counted under (others)\n"));
     }
     if lost.returns_unseen > 0 {
         let returns = integer(lost.returns_unseen);

@@ -131,7 +131,7 @@ pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure>
         let words = with_causes(error);
         context.messages.warning(
             args.name,
-            &format!("could not start a guard: {words}; a killed run leaves its program"),
+            &format!("could not start a supervisor: {words}; a killed run leaves its program"),
             &[],
         );
     }
@@ -176,7 +176,7 @@ fn outcome(context: &Context, args: &RunArgs, end: &End) -> Outcome {
 fn not_started(context: &Context, args: &RunArgs, fault: &StartFault) -> Outcome {
     let program = terminal::quote(args.command.first().expect("clap asks for one"));
     let (code, words) = match fault {
-        StartFault::NotFound(_) => (NOT_FOUND, "it is in no folder of PATH".to_owned()),
+        StartFault::NotFound(_) => (NOT_FOUND, "it is in no directory of PATH".to_owned()),
         StartFault::Run { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound => {
             (NOT_FOUND, with_causes(cause))
         }
@@ -212,7 +212,11 @@ fn proxy(context: &Context, args: &RunArgs, surroundings: Surroundings) -> Optio
         what: what(args),
     });
     if let Some(why) = budget.why_alone() {
-        context.messages.warning(args.name, &format!("could not {why}; the program shares its cores with nobody"), &[]);
+        context.messages.warning(
+            args.name,
+            &format!("could not {why}; the program shares its cores with no other run"),
+            &[],
+        );
     }
     proxy
 }
@@ -228,7 +232,7 @@ fn slots(context: &Context, args: &RunArgs) -> Option<CountedPool> {
             let words = with_causes(&error);
             context.messages.warning(
                 args.name,
-                &format!("could not open job slots: {words}; make in it does as it is told"),
+                &format!("could not open job slots: {words}; make in it uses its own -j"),
                 &[],
             );
             None

@@ -34,8 +34,8 @@ pub fn plan(args: &XjobsArgs, options: &RunOptions, facts: &Facts<'_>) -> Plan {
         _ => "length not known".to_owned(),
     };
     let why = match (facts.is_server, &args.server) {
-        (true, server) if server.until_idle => "a socket: a server, until it is idle or told to finish",
-        (true, server) if server.listen.is_some() => "a socket: a server, until it is told to finish",
+        (true, server) if server.until_idle => "a socket: a server, until it is idle or asked to finish",
+        (true, server) if server.listen.is_some() => "a socket: a server, until it is asked to finish",
         (true, _) => "a named pipe: a server, until a signal ends it",
         (false, _) => "read as it comes",
     };

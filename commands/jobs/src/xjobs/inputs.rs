@@ -103,7 +103,7 @@ fn refuse_second_list(args: &XjobsArgs) -> Result<(), Failure> {
 fn refuse_lines(args: &XjobsArgs) -> Result<(), Failure> {
     let refused = |option: &str, instead: &str| {
         Err(usage(format!(
-            "{option} does not go with --pipe, whose jobs get blocks of records and no words; {instead}"
+            "{option} does not go with --pipe, whose jobs get blocks of records and no arguments; {instead}"
         )))
     };
     match () {

@@ -148,7 +148,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["regexp"], "--recstart and --recend are texts"),
     (&["shuf"], "put shuf(1) before it"),
     (&["csv"], "--colsep , divides values without quotes"),
-    (&["trim"], "lines without -1 lose the blanks around their words"),
+    (&["trim"], "without -1, blanks around the arguments of a line are lost"),
     (&["workdir", "wd"], "go there first, or begin lines with cd DIR;"),
     (&["retry-failed"], "give the command again with --resume-failed"),
     (&["memsuspend"], "--memfree holds starts back; a record's memory does so for one job"),

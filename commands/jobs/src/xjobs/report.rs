@@ -191,7 +191,7 @@ fn bound_sentence(verdict: &JobsVerdict, measures: &JobMeasures) -> String {
         }
         JobsBound::Order { share } => format!("bound by order: for {} %% or after held jobs back.", of_wall(share)),
         JobsBound::Memory { share } => format!(
-            "bound by memory: for {} there was not enough for one more job, and {} put off; --memory says what they may need together.",
+            "bound by memory: for {} there was not enough for one more job, and {} put off; --memory sets what they may need together.",
             of_wall(share),
             counted(measures.put_off, "start")
         ),
@@ -199,13 +199,13 @@ fn bound_sentence(verdict: &JobsVerdict, measures: &JobMeasures) -> String {
             format!("bound by --load, --delay or a shortage: for {} they held jobs back.", of_wall(share))
         }
         JobsBound::Output { share } => {
-            format!("bound by whoever reads the output: for {} it was waited for.", of_wall(share))
+            format!("bound by the reader of the output: for {} jobs waited for it.", of_wall(share))
         }
         JobsBound::Spawning { job_cpu_ns } => format!(
             "bound by starting programs: a job needs {} of CPU, its start included; -l or -X puts more into one.",
             seconds_text(job_cpu_ns as f64 / 1e9)
         ),
-        JobsBound::CannotTell => format!("cannot tell: the run took {wall}, too short to measure."),
+        JobsBound::CannotTell => format!("no verdict: the run took {wall}, too short to measure."),
     }
 }
 

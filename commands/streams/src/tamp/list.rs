@@ -146,7 +146,7 @@ fn decode(context: &Context, job: &Job, lane: &Lane) -> Result<(u64, u64), Codec
 fn as_table(rows: &[Row]) -> String {
     use Align::{Left, Right};
     let mut table = TextTable::new(&[Right, Right, Right, Left, Left, Right, Left, Left]);
-    table.row(["packed", "plain", "saved", "format", "check", "units", "parallel", "name"]);
+    table.row(["compressed", "uncompressed", "saved", "format", "check", "units", "parallel", "name"]);
     for row in rows {
         table.row([
             terminal::integer(row.packed_bytes),

@@ -174,7 +174,7 @@ fn check_combinations(context: &Context, args: &TampArgs) -> Result<(), Failure>
         return Err(usage("-o takes one file; -c puts several into standard output"));
     }
     if args.suffix.as_ref().is_some_and(|suffix| suffix.is_empty() || suffix.contains('/')) {
-        return Err(usage("-S needs an ending without /"));
+        return Err(usage("-S needs a suffix without /"));
     }
     if args.files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
         return Err(usage("standard input can be read once; - is given twice"));
@@ -188,11 +188,11 @@ fn check_combinations(context: &Context, args: &TampArgs) -> Result<(), Failure>
     keep_up::check_combinations(args)?;
     if !decompresses(args) && to_stdout && context.terminals.stdout && !args.force && !args.shared.explain {
         refuse(context, args, &Event::TerminalOut)?;
-        return Err(usage("packed data would go to the terminal; redirect them, or -f sends them there all the same"));
+        return Err(usage("compressed data is not written to a terminal; redirect it, or force it with -f"));
     }
     if decompresses(args) && reads_stdin && context.terminals.stdin && !args.force {
         refuse(context, args, &Event::TerminalIn)?;
-        return Err(usage("packed data cannot be typed; give a file, or feed them through a pipe"));
+        return Err(usage("compressed data cannot be read from a terminal; give a file or a pipe"));
     }
     Ok(())
 }
@@ -221,7 +221,7 @@ fn format_of(args: &TampArgs) -> Result<(&'static dyn Format, &'static str), Fai
         return Ok((registry::by_name("gz").expect("gz is registered"), "--bgzf is a kind of gz"));
     }
     Ok(match by_ending {
-        Some(format) => (format, "the output's name says so"),
+        Some(format) => (format, "from the output's name"),
         None => (registry::formats()[0], "the default"),
     })
 }
@@ -503,7 +503,7 @@ pub fn expectation(job: &Job) -> Plan {
         let packed = (total as f64 * sample.packed_share) as u64;
         plan.choose(
             "expect",
-            format!("about {}, {} packed", seconds_text(seconds), terminal::bytes(packed)),
+            format!("about {}, {} compressed", seconds_text(seconds), terminal::bytes(packed)),
             format!(
                 "a sample of {} went at {} a hand",
                 terminal::bytes(sample.bytes),
