@@ -113,7 +113,7 @@ fn what_is_packed_does_not_depend_on_the_company() {
     let packed: Vec<_> = ["high", "normal", "low"]
         .map(|class| {
             let program =
-                TestProgram::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+                TestProgram::at(binary()).in_directory(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
             std::thread::spawn(move || program.run(["tamp", "-c", "--priority", class, "plain"], b""))
         })
         .into_iter()

@@ -87,7 +87,7 @@ fn first_cpu() -> usize {
 fn ceiling(place: &Place, load: &Load, seconds: &str) -> ProgramOutcome {
     let number = load.number();
     let words = ["ceiling", seconds, number.as_str()];
-    TestProgram::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts")
+    TestProgram::at(binary()).in_directory(place.folder()).run(words, b"").expect("the program starts")
 }
 
 #[track_caller]
@@ -210,7 +210,8 @@ fn finds_disk_sleep(times: u32) {
     let name = format!("mh-test-{}", std::process::id());
     let Some(compiler) = TestProgram::find("cc") else { return left_out("disk sleep: needs a C compiler (cc)") };
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/instruments/writer.c");
-    let compiled = compiler.in_folder(place.folder()).run(["-O2", "-o", "mh-writer", source], b"").expect("cc starts");
+    let compiled =
+        compiler.in_directory(place.folder()).run(["-O2", "-o", "mh-writer", source], b"").expect("cc starts");
     compiled.stdout_of_success();
     let writer = place.path("mh-writer");
     let load = Load::start(writer.to_str().expect("a name of ours"), &[&name], folder);
@@ -259,7 +260,7 @@ fn a_recording_of_live_processes_replays_as_the_same_table() {
     let load = Load::spinner(place.folder());
     let run = |words: &[&str]| {
         TestProgram::at(binary())
-            .in_folder(place.folder())
+            .in_directory(place.folder())
             .run(words.iter(), b"")
             .expect("the program starts")
             .stdout_of_success()
@@ -268,7 +269,7 @@ fn a_recording_of_live_processes_replays_as_the_same_table() {
     let live = run(&["pstime", "-n", "3", "--record", "rec", "0.2", &number]);
     let replayed = run(&["pstime", "--replay", "rec", &number]);
     assert_eq!(String::from_utf8_lossy(&live), String::from_utf8_lossy(&replayed));
-    let refused = TestProgram::at(binary()).in_folder(place.folder()).run(["pstime", "--record", "rec", "0.2"], b"");
+    let refused = TestProgram::at(binary()).in_directory(place.folder()).run(["pstime", "--record", "rec", "0.2"], b"");
     assert_eq!(refused.expect("the program starts").exit, Exit::Code(1), "a recording is never overwritten");
 }
 
@@ -276,7 +277,7 @@ fn a_recording_of_live_processes_replays_as_the_same_table() {
 fn a_program_s_times_are_those_the_kernel_charged() {
     let place = Place::new();
     let words = ["pstime", "--", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; times"];
-    let outcome = TestProgram::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts");
+    let outcome = TestProgram::at(binary()).in_directory(place.folder()).run(words, b"").expect("the program starts");
     let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
     let told = said.lines().find_map(|line| line.strip_prefix("cpu ")).expect("a sum");
     let told: f64 = told.split_whitespace().next().and_then(|word| word.parse().ok()).expect("seconds");
@@ -299,7 +300,7 @@ fn user_and_system_time_are_told_apart_by_calls() {
     let copier = Load::start("dd", &["if=/dev/zero", "of=/dev/null", "bs=64k"], place.folder());
     let _they_have_time_enough = spinner.goes_first() && copier.goes_first();
     let words = ["pstime", "--exact", "--json", "0.5", &spinner.number(), &copier.number()];
-    let outcome = TestProgram::at(binary()).in_folder(place.folder()).run(words, b"").expect("the program starts");
+    let outcome = TestProgram::at(binary()).in_directory(place.folder()).run(words, b"").expect("the program starts");
     if outcome.exit != Exit::Code(0) {
         let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
         assert!(said.starts_with("mh pstime: could not put programs into the kernel"), "{said}");

@@ -137,7 +137,7 @@ fn run_line(place: &Place, line: &str, links: Option<&Path>) -> ProgramOutcome {
     let inherited = std::env::var_os("PATH").unwrap_or_default();
     let folders = links.into_iter().map(PathBuf::from).chain(std::env::split_paths(&inherited));
     let path: OsString = std::env::join_paths(folders).expect("folders without colons");
-    let shell = TestProgram::find("sh").expect("every system has sh").in_folder(place.folder());
+    let shell = TestProgram::find("sh").expect("every system has sh").in_directory(place.folder());
     let shell = shell.with_variable("PATH", path).with_variable("LC_ALL", "C");
     shell.run(["-c", line], b"").expect("sh starts")
 }
@@ -199,7 +199,7 @@ fn a_damaged_header_among_many_is_no_trailing_garbage() {
     ] {
         let place = Place::new();
         let run = |name: &str, arguments: &[&str], input: &[u8]| {
-            let program = TestProgram::at(links.path().join(name)).in_folder(place.folder());
+            let program = TestProgram::at(links.path().join(name)).in_directory(place.folder());
             program.run(arguments, input).expect("the program starts")
         };
         let mut packed = run(pack, &["-c"], &plain).stdout_of_success();

@@ -100,7 +100,7 @@ impl Place {
             .chain(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
         // Tests run side by side: each has the cores to itself, as many as it asks for.
         let program = TestProgram::at(binary())
-            .in_folder(self.folder())
+            .in_directory(self.folder())
             .with_variable("MH_CREW_DIR", "")
             .with_variable("MH_CONFIG", "");
         program.run(arguments, stdin).expect("the program starts")
@@ -109,7 +109,7 @@ impl Place {
     /// A script in this folder, with the program under test as `$mh`.
     pub fn shell(&self, script: &str) -> ProgramOutcome {
         let shell = TestProgram::find("sh").expect("every system has sh");
-        let shell = shell.in_folder(self.folder()).with_variable("mh", binary()).with_variable("LC_ALL", "C");
+        let shell = shell.in_directory(self.folder()).with_variable("mh", binary()).with_variable("LC_ALL", "C");
         let shell = shell.with_variable("MH_CREW_DIR", "").with_variable("MH_CONFIG", "");
         shell.run(["-c", script], b"").expect("sh starts")
     }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 fn systime(place: &Place, arguments: &[&str]) -> ProgramOutcome {
-    let program = TestProgram::at(binary()).in_folder(place.folder());
+    let program = TestProgram::at(binary()).in_directory(place.folder());
     program.run(["systime"].iter().chain(arguments), b"").expect("the program starts")
 }
 
@@ -42,7 +42,8 @@ fn descriptors_closed_one_by_one_are_found() {
     }
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/systime/closer.c");
     let Some(compiler) = TestProgram::find("cc") else { return left_out("needs a C compiler (cc)") };
-    let compiled = compiler.in_folder(place.folder()).run(["-O2", "-o", "mh-closer", source], b"").expect("cc starts");
+    let compiled =
+        compiler.in_directory(place.folder()).run(["-O2", "-o", "mh-closer", source], b"").expect("cc starts");
     compiled.stdout_of_success();
     // Whoever runs the tests in the background may have it ignored, and a child inherits that.
     let mut command = Command::new("env");

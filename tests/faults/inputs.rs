@@ -73,7 +73,7 @@ fn as_nobody(place: &Place, script: &str) -> Option<testkit::program::ProgramOut
     // A copy: the build's folder may be closed to others.
     fs::copy(binary(), place.path("mh")).expect("the program can be copied");
     fs::set_permissions(place.path("mh"), fs::Permissions::from_mode(0o755)).expect("the copy is ours");
-    let setpriv = TestProgram::find("setpriv")?.in_folder(place.folder());
+    let setpriv = TestProgram::find("setpriv")?.in_directory(place.folder());
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c"];
     let works = setpriv.run(nobody.into_iter().chain(["./mh --version"]), b"").ok()?;
     if works.exit != Exit::Code(0) {

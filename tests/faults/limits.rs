@@ -8,7 +8,7 @@ use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 fn shell(place: &Place, script: &str) -> ProgramOutcome {
     let shell = TestProgram::find("sh").expect("every system has sh");
-    let shell = shell.in_folder(place.folder()).with_variable("mh", binary()).with_variable("RUST_BACKTRACE", "0");
+    let shell = shell.in_directory(place.folder()).with_variable("mh", binary()).with_variable("RUST_BACKTRACE", "0");
     shell.run(["-c", script], b"").expect("sh starts")
 }
 
@@ -168,7 +168,7 @@ fn too_few_threads_cost_hands_and_not_the_run() {
     };
     // A number nobody else runs under, so that nobody else's processes count.
     let somebody = ["--reuid=54321", "--regid=54321", "--clear-groups", "sh", "-c"];
-    let setpriv = setpriv.in_folder(place.folder()).with_variable("RUST_BACKTRACE", "0");
+    let setpriv = setpriv.in_directory(place.folder()).with_variable("RUST_BACKTRACE", "0");
     let run = |script: &str| setpriv.run(somebody.into_iter().chain([script]), b"").expect("setpriv starts");
     if run(&format!("{LIMIT} 100 && ./mh --version")).exit != Exit::Code(0) {
         return left_out("needs a way to give up root's rights (setpriv)");

@@ -130,7 +130,7 @@ fn a_folder_that_may_be_written_but_not_read_takes_outputs_and_gives_up_sources(
     if prepared.exit != Exit::Code(0) {
         return left_out("needs root");
     }
-    let setpriv = setpriv.in_folder(place.folder()).with_variable("MH_CREW_DIR", "");
+    let setpriv = setpriv.in_directory(place.folder()).with_variable("MH_CREW_DIR", "");
     let (options, binary) = (["--reuid=12345", "--clear-groups", "--"], crate::place::binary());
     let arguments = options.map(std::ffi::OsStr::new).into_iter().chain([binary.as_os_str()]);
     let arguments = arguments.chain(["tamp", "--rm", "drop/plain"].map(std::ffi::OsStr::new));
@@ -182,7 +182,7 @@ fn the_longest_name_there_is_can_be_an_output() {
 /// Runs a script beside a file system of 1 MiB that nobody else sees, called `small`; `None` where that cannot be done.
 fn beside_a_small_disk(place: &Place, script: &str) -> Option<testkit::program::ProgramOutcome> {
     let unshare = TestProgram::find("unshare")?;
-    let unshare = unshare.in_folder(place.folder()).with_variable("mh", crate::place::binary());
+    let unshare = unshare.in_directory(place.folder()).with_variable("mh", crate::place::binary());
     fs::create_dir_all(place.path("small")).expect("the place is ours");
     let mount = "mount -t tmpfs -o size=1M none small";
     let works = unshare.run(["-m", "sh", "-c", mount], b"").ok()?;

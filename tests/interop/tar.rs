@@ -9,7 +9,7 @@ use testkit::tree::{TempTree, TreeSnapshot};
 fn source() -> TempTree {
     let tree = TempTree::new();
     tree.file("src/lib.rs", data::text(300_000, 1)).file("src/deep/er/data.bin", data::records(2_000_000, 2));
-    tree.file("src/empty", "").file("src/name with blanks", "x").folder("src/nothing").link("src/link", "lib.rs");
+    tree.file("src/empty", "").file("src/name with blanks", "x").directory("src/nothing").link("src/link", "lib.rs");
     tree.mode("src/empty", 0o640);
     tree
 }
@@ -35,13 +35,13 @@ fn tar_packs_and_unpacks_through_it() {
         let archive = place.path(archive);
         let archive = archive.to_str().expect("a temporary name is text");
         let tar = tar.clone();
-        let packed = tar.clone().in_folder(source.path()).run(["-I", program, "-cf", archive, "src"], b"");
+        let packed = tar.clone().in_directory(source.path()).run(["-I", program, "-cf", archive, "src"], b"");
         let packed = packed.expect("tar starts");
         assert_eq!(packed.exit, Exit::Code(0), "{program}: {}", said(&packed));
         let unpackers = [Some("mh tamp"), other.filter(|name| TestProgram::find(name).is_some())];
         for unpacker in unpackers.into_iter().flatten() {
             let target = TempTree::new();
-            let unpacked = tar.clone().in_folder(target.path()).run(["-I", unpacker, "-xpf", archive], b"");
+            let unpacked = tar.clone().in_directory(target.path()).run(["-I", unpacker, "-xpf", archive], b"");
             let unpacked = unpacked.expect("tar starts");
             assert_eq!(unpacked.exit, Exit::Code(0), "{program}, {unpacker}: {}", said(&unpacked));
             assert_same_files(&before, &target, &format!("{program}, {unpacker}"));
@@ -68,7 +68,7 @@ fn an_archive_that_was_cut_is_an_error_for_tar_too() {
     let Some(tar) = TestProgram::find("tar") else { return left_out("tar is not installed") };
     let place = Place::new();
     place.write("member", data::random(500_000, 1));
-    let packed = tar.clone().in_folder(place.folder()).run(["-cf", "a.tar", "member"], b"").expect("tar starts");
+    let packed = tar.clone().in_directory(place.folder()).run(["-cf", "a.tar", "member"], b"").expect("tar starts");
     packed.stdout_of_success();
     let archive = place.tamp(["-c", "a.tar"]).stdout_of_success();
     place.write("cut.tar.zst", &archive[..archive.len() / 2]);
@@ -76,6 +76,6 @@ fn an_archive_that_was_cut_is_an_error_for_tar_too() {
     let target = TempTree::new();
     let cut = place.path("cut.tar.zst");
     let arguments = ["-I".as_ref(), program.as_ref(), "-xf".as_ref(), cut.as_os_str()];
-    let outcome = tar.in_folder(target.path()).run(arguments, b"").expect("tar starts");
+    let outcome = tar.in_directory(target.path()).run(arguments, b"").expect("tar starts");
     assert_eq!(outcome.exit, Exit::Code(2), "{}", said(&outcome));
 }

@@ -15,7 +15,7 @@ pub fn can_be_sandboxed(place: &Place) -> bool {
         return false;
     };
     let options = ["-O2".as_ref(), "-o".as_ref(), "sandbox".as_ref(), source.as_os_str()];
-    compiler.in_folder(place.folder()).run(options, b"").expect("cc starts").stdout_of_success();
+    compiler.in_directory(place.folder()).run(options, b"").expect("cc starts").stdout_of_success();
     let works = place.shell("./sandbox 1 true").exit == Exit::Code(0);
     if !works {
         left_out("no right to filter system calls");

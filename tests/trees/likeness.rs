@@ -392,7 +392,7 @@ fn a_library_that_was_loaded_before_sees_all_calls() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("trees/watching.c");
     let options = ["-O2", "-shared", "-fPIC", "-o", "watching.so"].map(std::ffi::OsStr::new);
     let options = options.into_iter().chain([source.as_os_str()]);
-    compiler.in_folder(place.folder()).run(options, b"").expect("cc starts").stdout_of_success();
+    compiler.in_directory(place.folder()).run(options, b"").expect("cc starts").stdout_of_success();
     let expected = succeeds(
         &place,
         "mkdir -p src/a src/b; for i in $(seq 40); do echo $i > src/a/f$i; echo $i > src/b/g$i; done; ls src/a src/b | grep '[fg]' | sort",

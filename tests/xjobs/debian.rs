@@ -110,7 +110,7 @@ fn place() -> Place {
 fn result(program: &TestProgram, options: &[&str], list: &str) -> (String, Vec<(String, String)>) {
     let place = place();
     let path = format!("{}:/usr/bin:/bin", place.folder().display());
-    let program = program.clone().in_folder(place.folder()).with_variable("PATH", path);
+    let program = program.clone().in_directory(place.folder()).with_variable("PATH", path);
     let arguments = ["-v0", "-j1"].iter().chain(options);
     let outcome = program.run(arguments, list.as_bytes()).expect("it starts");
     let files = place.names().into_iter().filter(|name| !["in", "show", "both"].contains(&name.as_str()));

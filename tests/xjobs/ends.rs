@@ -108,7 +108,8 @@ fn what_left_the_group_of_a_job_that_takes_too_long_is_ended_too() {
         mark(7),
         mark(8)
     );
-    let program = TestProgram::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+    let program =
+        TestProgram::at(binary()).in_directory(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
     let arguments = ["xjobs", "-j1", "--timeout", "1", "--shell"];
     let outcome = program.run(arguments, jobs.as_bytes()).expect("the program starts");
     assert_eq!(outcome.exit, Exit::Code(1));
@@ -411,7 +412,7 @@ fn stopped_and_continued_its_jobs_are_too() {
 fn on_terminal(place: &Place, script: &str, input: &str) -> Option<String> {
     let terminal = TestProgram::find("script").filter(|_| TestProgram::find("bash").is_some())?;
     place.write("on-terminal", script);
-    let terminal = terminal.in_folder(place.folder()).with_variable("mh", binary()).with_variable("MH_CREW_DIR", "");
+    let terminal = terminal.in_directory(place.folder()).with_variable("mh", binary()).with_variable("MH_CREW_DIR", "");
     let outcome = terminal.run(["-qec", "bash on-terminal", "/dev/null"], input.as_bytes()).expect("it starts");
     Some(stdout(&outcome).replace('\r', ""))
 }

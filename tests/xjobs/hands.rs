@@ -7,7 +7,8 @@ use testkit::program::{ProgramOutcome, TestProgram};
 
 /// A place with a table of its own.
 fn run(place: &Place, arguments: &[&str], list: &str) -> ProgramOutcome {
-    let program = TestProgram::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+    let program =
+        TestProgram::at(binary()).in_directory(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
     program.with_variable("mh", binary()).run(arguments, list.as_bytes()).expect("the program starts")
 }
 

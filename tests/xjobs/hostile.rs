@@ -210,6 +210,6 @@ fn too_few_processes_make_it_narrower_not_wrong() {
     let script =
         format!("ulimit -u 8 && seq 60 | '{}' xjobs -j30 sleep 0.0{{}} && echo all", crate::place::binary().display());
     let words = ["--reuid", "54322", "--regid", "54322", "--clear-groups", "bash", "-c", &script];
-    let outcome = setpriv.in_folder(place.folder()).run(words, b"").expect("it starts");
+    let outcome = setpriv.in_directory(place.folder()).run(words, b"").expect("it starts");
     assert_eq!(stdout(&outcome), "all\n", "{}", said(&outcome));
 }

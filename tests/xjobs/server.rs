@@ -94,7 +94,7 @@ fn a_line_that_was_cut_off_is_no_job() {
     let Some(socat) = TestProgram::find("socat") else { return left_out("socat is not installed") };
     let place = Place::new();
     let mut server = listen(&place, &["-j1"]);
-    let socat = socat.in_folder(place.folder());
+    let socat = socat.in_directory(place.folder());
     let told = socat.run(["-", "UNIX-CONNECT:q"], b"touch whole\ntouch par").expect("it starts");
     assert_eq!(stdout(&told), "{\"error\":\"the last line has no end; it is no job\"}\n{\"taken\":1}\n");
     place.shell("\"$mh\" xjobs --send q --finish");
@@ -144,7 +144,7 @@ fn another_user_is_turned_away() {
     let words = ["--reuid", "54321", "--regid", "54321", "--clear-groups"].map(std::ffi::OsString::from);
     let words = words.into_iter().chain([program.into_os_string()]);
     let words = words.chain(["xjobs", "--send", "q", "touch", "hacked"].map(Into::into));
-    let outcome = setpriv.in_folder(place.folder()).run(words, b"").expect("it starts");
+    let outcome = setpriv.in_directory(place.folder()).run(words, b"").expect("it starts");
     assert_ne!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
     assert_eq!(place.shell("\"$mh\" xjobs --send q --finish").exit, Exit::Code(0));
     server.end();

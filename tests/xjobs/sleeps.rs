@@ -70,7 +70,7 @@ fn a_backlog_that_goes_at_once_lets_the_rest_of_the_list_go_on() {
         (0..400).for_each(|_| list.push_str("head -c 70000 /dev/zero\n"));
         place.write("list", &list);
         let output = File::create(place.path("out")).expect("ours");
-        let program = TestProgram::find("sh").expect("there is a shell").in_folder(place.folder());
+        let program = TestProgram::find("sh").expect("there is a shell").in_directory(place.folder());
         let script = format!("MH_CREW_DIR= {} xjobs -k -j3 -s list > out", binary().display());
         let outcome = program.run(["-c", &script], b"").expect("it starts");
         assert_eq!((outcome.exit, &outcome.stdout[..]), (Exit::Code(exit), &b""[..]), "{first}");

@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 fn xjobs(place: &Place, arguments: &[&str]) -> ProgramOutcome {
-    let program = TestProgram::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+    let program =
+        TestProgram::at(binary()).in_directory(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
     let program = program.with_variable("mh", binary()).with_variable("TMPDIR", place.folder());
     program.run([&["xjobs", "-j2"], arguments].concat(), b"").expect("the program starts")
 }
@@ -34,7 +35,8 @@ fn a_make_in_a_job_uses_the_cores_that_no_job_needs() {
     xjobs(&place, &["make", ":::", "all"]).stdout_of_success();
     // The user's own flags stay: -k goes on after an error.
     place.write("Makefile", "all: bad good\nbad:\n\t@false\ngood:\n\t@echo went on\n");
-    let program = TestProgram::at(binary()).in_folder(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+    let program =
+        TestProgram::at(binary()).in_directory(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
     let outcome = program.with_variable("MAKEFLAGS", "k").run(["xjobs", "-j2", "make", ":::", "all"], b"");
     assert!(super::stdout(&outcome.expect("it starts")).contains("went on"));
 }

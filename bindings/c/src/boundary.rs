@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "a boundary: names that a linker finds, and pointers that another language gives")]
 
 use crate::share::{Mistake, OpenedBudget, Share, ShareSettings};
-use crew::budget::passport;
+use crew::budget::lease_token;
 use std::cell::RefCell;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
 use std::os::unix::ffi::OsStrExt;
@@ -91,16 +91,16 @@ unsafe fn copy(whole: &str, room: *mut c_char, bytes: usize) -> usize {
 }
 
 /// # Safety
-/// As `manyhands.h` says: `folder` is null or a string, `crew` null or a place for an answer.
+/// As `manyhands.h` says: `directory` is null or a string, `crew` null or a place for an answer.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mh_crew_open(folder: *const c_char, crew: *mut *mut OpenedBudget) -> c_int {
+pub unsafe extern "C" fn mh_crew_open(directory: *const c_char, crew: *mut *mut OpenedBudget) -> c_int {
     answer(|| {
         // SAFETY: the caller promises a string or null.
-        let folder = unsafe { text(folder) }.map(|folder| Path::new(OsStr::from_bytes(folder.to_bytes())));
+        let directory = unsafe { text(directory) }.map(|directory| Path::new(OsStr::from_bytes(directory.to_bytes())));
         let open = || {
-            let [folder_told, lease] = ["MH_CREW_DIR", passport::VARIABLE].map(std::env::var_os);
-            let told = ShareSettings { folder: folder_told.as_deref(), lease: lease.as_deref() };
-            Ok(Box::into_raw(Box::new(OpenedBudget::open(folder, told))))
+            let [directory_told, lease] = ["MH_CREW_DIR", lease_token::VARIABLE].map(std::env::var_os);
+            let told = ShareSettings { directory: directory_told.as_deref(), lease: lease.as_deref() };
+            Ok(Box::into_raw(Box::new(OpenedBudget::open(directory, told))))
         };
         // SAFETY: the caller promises a place or null.
         unsafe { put(crew, open) }.map(|()| OK)
@@ -275,11 +275,11 @@ mod tests {
     #[test]
     fn a_run_goes_through_the_boundary() {
         let parent = tempfile::tempdir().expect("a folder");
-        let folder = std::ffi::CString::new(parent.path().join("crew").as_os_str().as_bytes()).expect("no zero");
+        let directory = std::ffi::CString::new(parent.path().join("crew").as_os_str().as_bytes()).expect("no zero");
         let (mut crew, mut lease, mut hand, mut second) = (null_mut(), null_mut(), 0, 7);
         // SAFETY: all pointers are to live variables or to handles that were opened here and are closed once.
         unsafe {
-            assert_eq!(mh_crew_open(folder.as_ptr(), &mut crew), OK);
+            assert_eq!(mh_crew_open(directory.as_ptr(), &mut crew), OK);
             assert_eq!(mh_crew_why_alone(crew, null_mut(), 0), 0);
             assert!(mh_crew_hands(crew) > 0);
             assert_eq!(mh_lease_open(crew, 9, 100, 1, c"x".as_ptr(), &mut lease), WRONG_ARGUMENT);

@@ -2,7 +2,7 @@
 //! Knows no pointer. A hand's number is checked, since a C program can hold on to one that it has given back.
 
 use crew::budget::{
-    Budget, CrewFolder, Hand, InProcess, Lease, MachineWide, Passport, Priority, Request, Surroundings, Weight,
+    Budget, CrewDirectory, Hand, InProcess, Lease, LeaseToken, MachineWide, Priority, Request, Surroundings, Weight,
 };
 use machine::Host;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -34,8 +34,8 @@ impl Mistake {
 /// What the environment says, read at the boundary.
 #[derive(Clone, Copy, Default)]
 pub struct ShareSettings<'a> {
-    /// `MH_CREW_DIR`: the usual folder; empty, nothing is shared.
-    pub folder: Option<&'a OsStr>,
+    /// `MH_CREW_DIR`: the usual directory; empty, nothing is shared.
+    pub directory: Option<&'a OsStr>,
     /// `MH_LEASE`: hands that the runner which started this program holds for it.
     pub lease: Option<&'a OsStr>,
 }
@@ -49,23 +49,23 @@ pub enum OpenedBudget {
 }
 
 impl OpenedBudget {
-    /// The budget of `folder`; of the usual one, which the environment may name, where that is none.
-    pub fn open(folder: Option<&Path>, told: ShareSettings) -> Self {
-        let folder = match (folder, told.folder) {
-            (Some(folder), _) => CrewFolder::at(folder),
+    /// The budget of `directory`; of the usual one, which the environment may name, where that is none.
+    pub fn open(directory: Option<&Path>, told: ShareSettings) -> Self {
+        let directory = match (directory, told.directory) {
+            (Some(directory), _) => CrewDirectory::at(directory),
             (None, Some(told)) if told.is_empty() => {
                 return Self::alone("share a table: MH_CREW_DIR is empty".to_owned());
             }
-            (None, Some(told)) => CrewFolder::at(told),
-            (None, None) => CrewFolder::usual(),
+            (None, Some(told)) => CrewDirectory::at(told),
+            (None, None) => CrewDirectory::usual(),
         };
         match Surroundings::look(&Host::real()) {
             Ok(surroundings) => {
-                let budget = MachineWide::open(folder, surroundings);
-                // What is no passport is none: the table has the last word in any case.
-                let passport = told.lease.and_then(OsStr::to_str).and_then(|text| text.parse::<Passport>().ok());
-                Self::Shared(match passport {
-                    Some(passport) => budget.with_inheritance(passport),
+                let budget = MachineWide::open(directory, surroundings);
+                // A text that is no lease token is ignored: the table decides in any case.
+                let lease_token = told.lease.and_then(OsStr::to_str).and_then(|text| text.parse::<LeaseToken>().ok());
+                Self::Shared(match lease_token {
+                    Some(lease_token) => budget.with_inheritance(lease_token),
                     None => budget,
                 })
             }
@@ -253,9 +253,9 @@ mod tests {
     fn a_lease_that_is_closed_gives_back_what_is_out() {
         for variable in [None, Some(OsStr::new(""))] {
             let parent = tempfile::tempdir().expect("a folder");
-            let folder = parent.path().join("crew");
-            let told = ShareSettings { folder: variable, lease: None };
-            let crew = OpenedBudget::open(variable.is_none().then_some(&*folder), told);
+            let directory = parent.path().join("crew");
+            let told = ShareSettings { directory: variable, lease: None };
+            let crew = OpenedBudget::open(variable.is_none().then_some(&*directory), told);
             let first = crew.lease(2, 100, crew.hands(), "a test".to_owned()).expect("a lease");
             (0..crew.hands()).for_each(|_| assert_ne!(first.take(), 0));
             drop(first);
@@ -265,16 +265,16 @@ mod tests {
     }
 
     #[test]
-    fn the_variable_names_the_folder_unless_the_program_does() {
+    fn the_variable_names_the_directory_unless_the_program_does() {
         let parent = tempfile::tempdir().expect("a folder");
         let [named, usual] = ["named", "usual"].map(|name| parent.path().join(name));
-        fn told(folder: &OsStr) -> ShareSettings<'_> {
-            ShareSettings { folder: Some(folder), lease: None }
+        fn told(directory: &OsStr) -> ShareSettings<'_> {
+            ShareSettings { directory: Some(directory), lease: None }
         }
         drop(OpenedBudget::open(None, told(usual.as_os_str())));
-        assert!(CrewFolder::at(usual).table().exists());
+        assert!(CrewDirectory::at(usual).table().exists());
         drop(OpenedBudget::open(Some(&named), told(OsStr::new(""))));
-        assert!(CrewFolder::at(named).table().exists());
+        assert!(CrewDirectory::at(named).table().exists());
         let alone = OpenedBudget::open(None, told(OsStr::new("")));
         assert_eq!(alone.why_alone(), "share a table: MH_CREW_DIR is empty");
     }
@@ -282,9 +282,9 @@ mod tests {
     #[test]
     fn the_hand_that_a_runner_holds_for_it_is_its_first() {
         let (parent, runner) = crew();
-        let folder = parent.path().join("crew");
+        let directory = parent.path().join("crew");
         let held = || {
-            let census = census(&CrewFolder::at(&folder)).expect("a table");
+            let census = census(&CrewDirectory::at(&directory)).expect("a table");
             census.runs.iter().map(|run| run.holds).sum::<u32>()
         };
         let lease = match &runner {
@@ -297,10 +297,10 @@ mod tests {
             OpenedBudget::Alone(..) => unreachable!("it has a table"),
         };
         let hand = lease.take();
-        let passport = lease.passport(&[&hand]).expect("it is in a table").to_string();
-        for (text, hands) in [(&*passport, 1), ("no passport", 2)] {
-            let told = ShareSettings { folder: None, lease: Some(OsStr::new(text)) };
-            let job = share(&OpenedBudget::open(Some(&folder), told));
+        let lease_token = lease.lease_token(&[&hand]).expect("it is in a table").to_string();
+        for (text, hands) in [(&*lease_token, 1), ("no passport", 2)] {
+            let told = ShareSettings { directory: None, lease: Some(OsStr::new(text)) };
+            let job = share(&OpenedBudget::open(Some(&directory), told));
             let number = job.take();
             assert_eq!(held(), hands, "{text}");
             assert_eq!(job.give_back(number), Ok(()));

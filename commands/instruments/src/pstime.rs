@@ -20,8 +20,8 @@ use mh_kit::instrument::live::{Output, with_screen};
 use mh_kit::instrument::{FormatArgs, with_help};
 use observe::calls::split::{CallSplit, divide};
 use observe::departed::Departed;
-use observe::family::Family;
 use observe::model::{Idlers, Interval};
+use observe::process_tree::ProcessTree;
 use observe::sample::HostSample;
 use observe::starving::Starving;
 use plan::Plan;
@@ -200,7 +200,7 @@ fn watch(
     chosen.missing(context, &output, &earlier);
     let mut unseen = chosen.all();
     chosen.note_seen(&mut unseen, &earlier);
-    let mut families: Vec<Family> = if plan.children { chosen.families(&earlier) } else { Vec::new() };
+    let mut families: Vec<ProcessTree> = if plan.children { chosen.families(&earlier) } else { Vec::new() };
     let mut interval = Interval::new(plan.idlers());
     let mut shower = Shower::new(plan, feed.tier, feed.accounts.clone(), exact.map(CallSplit::cost), output.clone());
     let read_calls = || exact.map(CallSplit::read).unwrap_or_default();

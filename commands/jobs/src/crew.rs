@@ -11,7 +11,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use crew::budget::census::census;
 use crew::budget::orders::{PauseOrder, RunOrder, give};
 use crew::budget::table::TableError;
-use crew::budget::{CrewFolder, Weight};
+use crew::budget::{CrewDirectory, Weight};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
@@ -121,7 +121,7 @@ fn failure(operation: &str, error: &TableError) -> Failure {
     Failure::Environment { command: NAME, message: format!("{operation}: {}", mh_kit::failure::with_causes(error)) }
 }
 
-fn show(context: &Context, folder: &CrewFolder, json: bool) -> Result<Outcome, Failure> {
+fn show(context: &Context, folder: &CrewDirectory, json: bool) -> Result<Outcome, Failure> {
     let mut census = census(folder).map_err(|error| failure("read the table", &error))?;
     if census.runs.is_empty() {
         // Nobody has said which CPUs are to be shared: all that a run would find.

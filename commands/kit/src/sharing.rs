@@ -4,18 +4,19 @@
 use crate::context::{Context, variable};
 use crate::failure::with_causes;
 use crew::budget::{
-    Budget, CrewFolder, InProcess, Lease, MachineWide, Passport, Priority, Proxy, Request, Surroundings, passport,
+    Budget, CrewDirectory, InProcess, Lease, LeaseToken, MachineWide, Priority, Proxy, Request, Surroundings,
+    lease_token,
 };
 use crew::jobserver::{self, Auth, Jobserver, JobserverFault};
 use crew::plan::Plan;
 use rustix::process::{getpid, getppid};
 
 /// Where the table is: `MH_CREW_DIR`, else the usual place. None where the variable is there and empty: nothing is shared.
-pub fn crew_folder() -> Option<CrewFolder> {
+pub fn crew_folder() -> Option<CrewDirectory> {
     match variable("MH_CREW_DIR") {
-        None => Some(CrewFolder::usual()),
+        None => Some(CrewDirectory::usual()),
         Some(folder) if folder.is_empty() => None,
-        Some(folder) => Some(CrewFolder::at(folder)),
+        Some(folder) => Some(CrewDirectory::at(folder)),
     }
 }
 
@@ -142,8 +143,8 @@ fn table(context: &Context, class: Priority, known_as: u32) -> Result<Option<Mac
 }
 
 /// The hands that a runner above has for this process. What is no passport is none: the table has the last word in any case.
-pub fn inheritance() -> Option<Passport> {
-    variable(passport::VARIABLE)?.to_str()?.parse().ok()
+pub fn inheritance() -> Option<LeaseToken> {
+    variable(lease_token::VARIABLE)?.to_str()?.parse().ok()
 }
 
 /// The class of the runner above that has hands for this process: what it runs is no more urgent than it is.

@@ -180,8 +180,8 @@ mod tests {
 
     #[test]
     fn a_journal_teaches_what_its_last_jobs_needed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("journal");
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().join("journal");
         assert!(Classes::learn(&path).expect("there is none").find("a").is_none());
         let mut file = File::create(&path).expect("it is new");
         for (class, outcome, peak) in [("a", "ok", 100), ("a", "failed", 9), ("a", "ok", 100), ("b", "ok", 7)] {

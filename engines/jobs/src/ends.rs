@@ -1,5 +1,5 @@
 //! Ends: what a process's end means for its job, and what is counted, measured and written down of it (`ends/books.rs`). Reaping is in
-//! `ends/reaping.rs`. Needs no list, no starter and no terminal, so whatever starts processes can use it. Times are passed in.
+//! `ends/reaping.rs`. Needs no list, no spawner and no terminal, so whatever starts processes can use it. Times are passed in.
 
 mod books;
 mod reaping;

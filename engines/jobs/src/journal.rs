@@ -269,7 +269,7 @@ impl Journal {
             key: record.key.text(),
             id: more.and_then(|more| more.id.as_deref()),
             argv: record.words.iter().map(text).collect(),
-            cwd: more.and_then(|more| more.folder.as_deref()).map(text),
+            cwd: more.and_then(|more| more.directory.as_deref()).map(text),
             attempt: record.attempt,
             began: record.began_s,
             seconds: record.wall_s,
@@ -508,8 +508,8 @@ mod tests {
 
     #[test]
     fn what_is_done_is_known_by_content_and_count() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("journal");
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().join("journal");
         let (first, second, third) = (spec(&[b"a"]), spec(&[b"b\xff\n"]), spec(&[b"c"]));
         let mut journal = Journal::open(&path).expect("it can be made");
         journal.begin(key(&first), 1, std::iter::empty()).expect("written");

@@ -1,4 +1,4 @@
-//! What a job is, for `--resume`: equal for equal words, folder, variables of its own, files and stamps of inputs. Neither its place in the list
+//! What a job is, for `--resume`: equal for equal words, directory, variables of its own, files and stamps of inputs. Neither its place in the list
 //! nor the slot that it runs in is part of it, nor are the runner's variables, which change from terminal to terminal.
 
 use crate::spec::{More, Spec};
@@ -49,38 +49,38 @@ impl JobKey {
 /// The keys of one run's jobs.
 #[derive(Clone, Debug)]
 pub struct Keys {
-    /// Where the runner is: the folder of jobs that name none.
-    folder: PathBuf,
+    /// Where the runner is: the directory of jobs that name none.
+    directory: PathBuf,
     /// What all jobs have.
     common: Sha256,
-    /// The same with the runner's folder.
+    /// The same with the runner's directory.
     here: Sha256,
 }
 
 impl Keys {
-    /// Of a runner in `folder` that gives all its jobs `defaults`.
-    pub fn new(folder: &Path, defaults: &More) -> Self {
+    /// Of a runner in `directory` that gives all its jobs `defaults`.
+    pub fn new(directory: &Path, defaults: &More) -> Self {
         let mut common = Sha256::new();
         if defaults.stdout.is_some() || defaults.stderr.is_some() {
             // They lie where the runner is, wherever the job goes.
-            add(&mut common, b"runner", folder.as_os_str().as_bytes());
+            add(&mut common, b"runner", directory.as_os_str().as_bytes());
         }
-        add_files(&mut common, defaults, Some(folder.as_os_str().as_bytes()));
+        add_files(&mut common, defaults, Some(directory.as_os_str().as_bytes()));
         let mut here = common.clone();
-        add(&mut here, b"folder", folder.as_os_str().as_bytes());
-        Self { folder: folder.to_owned(), common, here }
+        add(&mut here, b"folder", directory.as_os_str().as_bytes());
+        Self { directory: directory.to_owned(), common, here }
     }
 
     /// Of a job and the words that it runs. Inputs that are not there count as such.
     pub fn of(&self, spec: &Spec, words: &Words) -> JobKey {
         let no_more = More::default();
         let more = spec.more.as_deref().unwrap_or(&no_more);
-        let mut digest = match &more.folder {
+        let mut digest = match &more.directory {
             None => self.here.clone(),
-            Some(folder) => {
+            Some(directory) => {
                 let mut digest = self.common.clone();
-                let folder = located(folder, Some(self.folder.as_os_str().as_bytes()));
-                add(&mut digest, b"folder", folder.as_os_str().as_bytes());
+                let directory = located(directory, Some(self.directory.as_os_str().as_bytes()));
+                add(&mut digest, b"folder", directory.as_os_str().as_bytes());
                 digest
             }
         };
@@ -89,7 +89,7 @@ impl Keys {
         if let Some(block) = &more.block {
             add(&mut digest, b"block", block);
         }
-        add_files(&mut digest, more, more.folder.as_deref());
+        add_files(&mut digest, more, more.directory.as_deref());
         JobKey::first_half(digest)
     }
 }
@@ -100,7 +100,7 @@ fn add(digest: &mut Sha256, label: &[u8], bytes: &[u8]) {
     digest.update(bytes);
 }
 
-fn add_files(digest: &mut Sha256, more: &More, folder: Option<&[u8]>) {
+fn add_files(digest: &mut Sha256, more: &More, directory: Option<&[u8]>) {
     for (label, target) in [(&b"stdout"[..], &more.stdout), (b"stderr", &more.stderr)] {
         if let Some(target) = target {
             add(digest, label, &target.path);
@@ -110,7 +110,7 @@ fn add_files(digest: &mut Sha256, more: &More, folder: Option<&[u8]>) {
     let stdin = more.stdin.iter().map(|path| (&b"stdin"[..], path));
     for (label, path) in stdin.chain(more.inputs.iter().map(|path| (&b"input"[..], path))) {
         add(digest, label, path);
-        add(digest, b"stamp", stamp(&located(path, folder)).as_bytes());
+        add(digest, b"stamp", stamp(&located(path, directory)).as_bytes());
     }
 }
 
@@ -133,14 +133,14 @@ mod tests {
         spec
     }
 
-    fn keys(folder: &str) -> Keys {
-        Keys::new(Path::new(folder), &More::default())
+    fn keys(directory: &str) -> Keys {
+        Keys::new(Path::new(directory), &More::default())
     }
 
     #[test]
-    fn another_folder_variable_or_input_is_another_job() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("input").into_os_string().into_encoded_bytes();
+    fn another_directory_variable_or_input_is_another_job() {
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().join("input").into_os_string().into_encoded_bytes();
         let key = |change: &dyn Fn(&mut More)| {
             let mut spec = spec(b"a");
             change(spec.more_mut());
@@ -155,26 +155,26 @@ mod tests {
             &|more| more.inputs = vec![path.clone()],
         ];
         let changes: [&dyn Fn(&mut More); 4] = [
-            &|more| more.folder = Some(b"/".to_vec()),
+            &|more| more.directory = Some(b"/".to_vec()),
             &|more| more.variables = vec![b"X=1".to_vec()],
             &|more| more.variables = vec![b"X=2".to_vec()],
             &|more| more.stdin = Some(path.clone()),
         ];
         let mut all: Vec<JobKey> = changes.map(key).to_vec();
-        std::fs::write(folder.path().join("input"), "x").expect("written");
+        std::fs::write(directory.path().join("input"), "x").expect("written");
         all.extend([key(changes[3]), plain]);
         all.extend(outputs.map(key));
         assert_eq!(all.iter().collect::<std::collections::HashSet<_>>().len(), 10);
     }
 
     #[test]
-    fn the_runners_folder_counts_where_a_job_runs_in_it() {
+    fn the_runners_directory_counts_where_a_job_runs_in_it() {
         let (here, there) = (keys("/here"), keys("/there"));
         let mut job = spec(b"a");
         assert_ne!(here.of(&job, &job.words), there.of(&job, &job.words));
-        job.more_mut().folder = Some(b"x".to_vec());
+        job.more_mut().directory = Some(b"x".to_vec());
         assert_ne!(here.of(&job, &job.words), there.of(&job, &job.words));
-        job.more_mut().folder = Some(b"/x".to_vec());
+        job.more_mut().directory = Some(b"/x".to_vec());
         assert_eq!(here.of(&job, &job.words), there.of(&job, &job.words), "the same place from anywhere");
     }
 

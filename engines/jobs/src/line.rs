@@ -109,8 +109,8 @@ impl LineReader {
             return Ok(Fed::Comment);
         } else if line == b"%%" {
             return Ok(Fed::Barrier);
-        } else if let Some((folder, behind)) = folder_command(line) {
-            self.more.get_or_insert_default().folder = Some(folder);
+        } else if let Some((directory, behind)) = directory_command(line) {
+            self.more.get_or_insert_default().directory = Some(directory);
             at = behind;
         }
         self.feed_words(line, at)
@@ -274,8 +274,8 @@ fn quoted(line: &[u8], mut at: usize, quote: u8, mut text: Vec<u8>) -> Quoted {
     Quoted::Open
 }
 
-/// `cd DIR;` at a line's beginning, or `cd DIR ;`: the folder, and where the line goes on.
-fn folder_command(line: &[u8]) -> Option<(Vec<u8>, usize)> {
+/// `cd DIR;` at a line's beginning, or `cd DIR ;`: the directory, and where the line goes on.
+fn directory_command(line: &[u8]) -> Option<(Vec<u8>, usize)> {
     let mut at = blanks(line);
     at += line[at..].starts_with(b"cd").then_some(2)?;
     let gap = blanks(&line[at..]);
@@ -283,19 +283,19 @@ fn folder_command(line: &[u8]) -> Option<(Vec<u8>, usize)> {
         return None;
     }
     at += gap;
-    let (folder, behind) = match line.get(at) {
+    let (directory, behind) = match line.get(at) {
         Some(&quote @ (b'"' | b'\'')) => match quoted(line, at + 1, quote, Vec::new()) {
             Quoted::Closed(text, behind) => (text, behind),
             _ => return None,
         },
         _ => {
             let length = line[at..].iter().position(|&byte| byte == b';')?;
-            let (folder, word_length) = bare_word(&line[at..at + length]);
-            (folder, at + word_length)
+            let (directory, word_length) = bare_word(&line[at..at + length]);
+            (directory, at + word_length)
         }
     };
     let behind = behind + blanks(&line[behind..]);
-    (line.get(behind) == Some(&b';') && !folder.is_empty()).then_some((folder, behind + 1))
+    (line.get(behind) == Some(&b';') && !directory.is_empty()).then_some((directory, behind + 1))
 }
 
 #[cfg(test)]
@@ -373,12 +373,16 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_changed_once_and_at_the_beginning() {
-        for (line, folder) in
+    fn a_directory_is_changed_once_and_at_the_beginning() {
+        for (line, directory) in
             [("cd /; pwd", "/"), ("  cd   /usr;pwd", "/usr"), ("cd \"/a b\"; pwd", "/a b"), ("cd / ; pwd", "/")]
         {
             let (plain, more, _) = read(&[line]).expect("good");
-            assert_eq!((plain, more.folder), (vec!["pwd".to_owned()], Some(folder.as_bytes().to_vec())), "{line}");
+            assert_eq!(
+                (plain, more.directory),
+                (vec!["pwd".to_owned()], Some(directory.as_bytes().to_vec())),
+                "{line}"
+            );
         }
         assert_eq!(words("cd a b; show"), ["cd", "a", "b;", "show"]);
         assert_eq!(words("cd; pwd"), ["cd;", "pwd"]);

@@ -122,8 +122,8 @@ fn named(path: &Path, how: OFlags) -> Result<OwnedFd, Errno> {
 }
 
 fn nameless(path: &Path) -> Result<OwnedFd, Errno> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    rustix::fs::open(folder, OPENING | OFlags::TMPFILE, Mode::from_raw_mode(0o666))
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    rustix::fs::open(directory, OPENING | OFlags::TMPFILE, Mode::from_raw_mode(0o666))
 }
 
 #[cfg(test)]
@@ -132,9 +132,9 @@ mod tests {
 
     #[test]
     fn a_file_is_refused_unless_it_is_the_jobs_own() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a folder");
         for naming in [NamingTime::AtOnce, NamingTime::OnceNoted] {
-            let path = folder.path().join(format!("{naming:?}"));
+            let path = directory.path().join(format!("{naming:?}"));
             let nobodys = OutputOpening { naming, own: Own::Emptied, is_own: &|_| false };
             let (_, made) = open(&path, &nobodys).expect("it is new");
             let made = made.expect("it is a file");
@@ -149,8 +149,8 @@ mod tests {
             open(&path, &OutputOpening { own: Own::Emptied, ..added }).expect("it is its own");
             assert_eq!(std::fs::read(&path).expect("there"), b"");
             // Made while the old one still has its number: so it has another, whatever the file system knows of births.
-            std::fs::write(folder.path().join("other"), "y").expect("written");
-            std::fs::rename(folder.path().join("other"), &path).expect("renamed");
+            std::fs::write(directory.path().join("other"), "y").expect("written");
+            std::fs::rename(directory.path().join("other"), &path).expect("renamed");
             assert!(open(&path, &OutputOpening { naming, own: Own::Emptied, is_own: &|other| other == mark }).is_err());
             assert_eq!(std::fs::read(&path).expect("there"), b"y", "somebody else's");
         }
@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn a_name_that_was_taken_meanwhile_is_not_taken_over() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("o");
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().join("o");
         let claim = OutputOpening { naming: NamingTime::OnceNoted, own: Own::Emptied, is_own: &|_| true };
         let (_, made) = open(&path, &claim).expect("it is new");
         std::fs::write(&path, "y").expect("written");

@@ -89,8 +89,8 @@ impl Capture {
         self.held_open.is_some()
     }
 
-    /// Takes in some of what is there, so that others have their turn. `tag` is put before each line. `folder` is where a large output goes meanwhile.
-    pub fn take_in(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, folder: &Path) -> Flow {
+    /// Takes in some of what is there, so that others have their turn. `tag` is put before each line. `directory` is where a large output goes meanwhile.
+    pub fn take_in(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, directory: &Path) -> Flow {
         if tag.is_none()
             && let Some(flow) = self.splice_in()
         {
@@ -100,7 +100,7 @@ impl Capture {
             Ok(0) => Flow::Ended,
             Ok(count) => {
                 self.taken_bytes += count as u64;
-                self.keep_tagged(&scratch[..count], tag, folder, KEPT_BYTES_MAX);
+                self.keep_tagged(&scratch[..count], tag, directory, KEPT_BYTES_MAX);
                 Flow::Open
             }
             Err(Errno::AGAIN) => Flow::Open,
@@ -127,19 +127,19 @@ impl Capture {
     }
 
     /// Takes in all that is there: after the job's end. What a process that it left behind prints later is not waited for.
-    pub fn drain(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, folder: &Path) {
+    pub fn drain(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, directory: &Path) {
         let all = self.taken_bytes + ioctl_fionread(&self.pipe).unwrap_or(u64::MAX / 2);
         while self.taken_bytes < all {
             let before = self.taken_bytes;
-            if self.take_in(scratch, tag, folder) == Flow::Ended || self.taken_bytes == before {
+            if self.take_in(scratch, tag, directory) == Flow::Ended || self.taken_bytes == before {
                 return;
             }
         }
     }
 
     /// At most `most` bytes in memory.
-    fn keep_tagged(&mut self, bytes: &[u8], tag: Option<&[u8]>, folder: &Path, most: usize) {
-        let Some(tag) = tag else { return self.keep(bytes, folder, most) };
+    fn keep_tagged(&mut self, bytes: &[u8], tag: Option<&[u8]>, directory: &Path, most: usize) {
+        let Some(tag) = tag else { return self.keep(bytes, directory, most) };
         // Put together first: a write for each short line costs more than all else.
         let mut tagged = Vec::with_capacity(bytes.len() + tag.len());
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -149,31 +149,31 @@ impl Capture {
             tagged.extend_from_slice(line);
             self.is_at_line_start = line.ends_with(b"\n");
             if tagged.len() > KEPT_BYTES_MAX {
-                self.keep(&tagged, folder, most);
+                self.keep(&tagged, directory, most);
                 tagged.clear();
             }
         }
-        self.keep(&tagged, folder, most);
+        self.keep(&tagged, directory, most);
     }
 
-    fn keep(&mut self, bytes: &[u8], folder: &Path, most: usize) {
+    fn keep(&mut self, bytes: &[u8], directory: &Path, most: usize) {
         if self.fault.is_some() {
             return;
         }
         if self.spill.is_none() && self.kept.len() + bytes.len() <= most {
             self.kept.extend_from_slice(bytes);
-        } else if let Err(error) = self.put_into_file(bytes, folder) {
+        } else if let Err(error) = self.put_into_file(bytes, directory) {
             self.fault = Some(error);
         }
     }
 
-    fn put_into_file(&mut self, bytes: &[u8], folder: &Path) -> io::Result<()> {
+    fn put_into_file(&mut self, bytes: &[u8], directory: &Path) -> io::Result<()> {
         if self.spill.is_none() {
             // A refusal (the user's pipe limit) costs speed only.
             let _stays_small = fcntl_setpipe_size(&self.pipe, LARGE_PIPE_BYTES);
-            let in_folder =
-                |cause: io::Error| io::Error::new(cause.kind(), format!("in '{}': {cause}", folder.display()));
-            let mut file = nameless_file(folder).map_err(in_folder)?;
+            let in_directory =
+                |cause: io::Error| io::Error::new(cause.kind(), format!("in '{}': {cause}", directory.display()));
+            let mut file = nameless_file(directory).map_err(in_directory)?;
             file.write_all(&self.kept)?;
             self.spilled_bytes = self.kept.len() as u64;
             self.kept = Vec::new();
@@ -188,7 +188,7 @@ impl Capture {
 
     /// Takes in one reading, and out the lines that are complete with it. The rest of a line waits for its end, in a file if it
     /// is long.
-    pub fn take_lines(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, folder: &Path) -> (Flow, Vec<Part>) {
+    pub fn take_lines(&mut self, scratch: &mut [u8], tag: Option<&[u8]>, directory: &Path) -> (Flow, Vec<Part>) {
         // What fits behind the rest: no file is needed for lines that are short.
         let room = KEPT_BYTES_MAX.saturating_sub(self.kept.len()).max(PAGE_BYTES).min(scratch.len());
         match retry_on_intr(|| rustix::io::read(&self.pipe, &mut scratch[..room])) {
@@ -197,9 +197,9 @@ impl Capture {
                 self.taken_bytes += count as u64;
                 let end = scratch[..count].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
                 let (lines, rest) = scratch[..count].split_at(end);
-                self.keep_tagged(lines, tag, folder, LINES_BYTES_MAX);
+                self.keep_tagged(lines, tag, directory, LINES_BYTES_MAX);
                 let parts = if lines.is_empty() { Vec::new() } else { self.take_out() };
-                self.keep_tagged(rest, tag, folder, KEPT_BYTES_MAX);
+                self.keep_tagged(rest, tag, directory, KEPT_BYTES_MAX);
                 (Flow::Open, parts)
             }
             Err(Errno::AGAIN) => (Flow::Open, Vec::new()),
@@ -224,17 +224,17 @@ impl Capture {
 }
 
 /// A file without a name, so that nothing is left behind however this process ends.
-fn nameless_file(folder: &Path) -> io::Result<File> {
-    match rustix::fs::open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR) {
+fn nameless_file(directory: &Path) -> io::Result<File> {
+    match rustix::fs::open(directory, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR) {
         Ok(file) => Ok(File::from(file)),
-        Err(Errno::OPNOTSUPP | Errno::ISDIR) => named_and_unlinked(folder),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR) => named_and_unlinked(directory),
         Err(error) => Err(error.into()),
     }
 }
 
-fn named_and_unlinked(folder: &Path) -> io::Result<File> {
+fn named_and_unlinked(directory: &Path) -> io::Result<File> {
     let number = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos());
-    let path: PathBuf = folder.join(format!(".mh-{}-{number}.tmp", std::process::id()));
+    let path: PathBuf = directory.join(format!(".mh-{}-{number}.tmp", std::process::id()));
     let file = File::options().read(true).write(true).create_new(true).open(&path)?;
     std::fs::remove_file(&path)?;
     Ok(file)
@@ -551,16 +551,16 @@ mod tests {
     use std::io::Read;
 
     fn filled(bytes: &[u8], tag: Option<&[u8]>) -> (Vec<Part>, u64, Option<io::Error>) {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a folder");
         let (mut capture, writer) = Capture::new().expect("a pipe");
         let mut scratch = vec![0; 8192];
         for piece in bytes.chunks(8192) {
             rustix::io::write(&writer, piece).expect("it fits");
-            assert_eq!(capture.take_in(&mut scratch, tag, folder.path()), Flow::Open);
+            assert_eq!(capture.take_in(&mut scratch, tag, directory.path()), Flow::Open);
         }
         drop(writer);
-        assert_eq!(capture.take_in(&mut scratch, tag, folder.path()), Flow::Ended);
-        assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0, "no name is left");
+        assert_eq!(capture.take_in(&mut scratch, tag, directory.path()), Flow::Ended);
+        assert_eq!(std::fs::read_dir(directory.path()).expect("it is there").count(), 0, "no name is left");
         capture.finish()
     }
 
@@ -596,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_takes_nothing_is_a_fault_and_no_silence() {
+    fn a_directory_that_takes_nothing_is_a_fault_and_no_silence() {
         let (mut capture, writer) = Capture::new().expect("a pipe");
         let mut scratch = vec![0; 4096];
         for _ in 0..20 {

@@ -85,7 +85,7 @@ pub fn parse(line: &[u8], utility: Utility) -> Result<Spec, RecordFault> {
     words.shrink();
     let replace = |path: String| OutputTarget { path: path.into_bytes(), opening: ExistingOutput::Replace };
     let more = More {
-        folder: record.cwd.map(String::into_bytes),
+        directory: record.cwd.map(String::into_bytes),
         stdin: record.stdin.map(String::into_bytes),
         block: None,
         stdout: record.stdout.map(replace),
@@ -193,7 +193,7 @@ mod tests {
         let spec = record(text).expect("a good record");
         assert_eq!(spec.words.iter().collect::<Vec<_>>(), [&b"a b"[..], b"c\nd"]);
         let more = spec.more.expect("it has more");
-        assert_eq!((more.folder.as_deref(), more.stdin.as_deref()), (Some(&b"/x"[..]), Some(&b"i"[..])));
+        assert_eq!((more.directory.as_deref(), more.stdin.as_deref()), (Some(&b"/x"[..]), Some(&b"i"[..])));
         assert_eq!((more.variables.clone(), more.after.clone()), (vec![b"A=1".to_vec()], vec!["p".into(), "7".into()]));
         assert_eq!((more.cores, more.memory_bytes, more.retries), (2, Some(2 << 30), Some(2)));
         assert_eq!((more.timeout, more.id.as_deref()), (Some(Duration::from_secs(600)), Some("z")));

@@ -14,8 +14,8 @@ use sys::spawn::Words;
 /// How the files are called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultLayout {
-    /// Below this folder, two levels for each of the job's words.
-    Folder(PathBuf),
+    /// Below this directory, two levels for each of the job's words.
+    Directory(PathBuf),
     /// This name, filled in.
     Name(Template),
 }
@@ -31,12 +31,12 @@ pub(crate) struct OutputFiles {
 }
 
 impl OutputFiles {
-    /// Makes the folders, and notes the job's number beside the files that are to come.
+    /// Makes the directories, and notes the job's number beside the files that are to come.
     pub fn prepare(layout: &ResultLayout, own: &Words, place: JobPosition) -> Result<Self, StartFault> {
         let (names, number_name) = match layout {
-            ResultLayout::Folder(folder) => {
-                let folder = own_folder(folder, own, place.number);
-                ([folder.join("stdout"), folder.join("stderr")], folder.join("seq"))
+            ResultLayout::Directory(directory) => {
+                let directory = own_directory(directory, own, place.number);
+                ([directory.join("stdout"), directory.join("stderr")], directory.join("seq"))
             }
             ResultLayout::Name(template) => {
                 let words = template
@@ -51,8 +51,8 @@ impl OutputFiles {
         if names[0].components().any(|part| part == Component::ParentDir) && matches!(layout, ResultLayout::Name(_)) {
             return Err(failed(&names[0])(io::Error::other("'..' leads out of the folder for results")));
         }
-        let folder = names[0].parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder).map_err(failed(folder))?;
+        let directory = names[0].parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(directory).map_err(failed(directory))?;
         std::fs::write(&number_name, place.number.to_string()).map_err(failed(&number_name))?;
         Ok(Self { names, files: [None, None] })
     }
@@ -81,12 +81,14 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> StartFault {
     move |cause| StartFault::Open { path, cause }
 }
 
-fn own_folder(folder: &Path, own: &Words, number: u64) -> PathBuf {
+fn own_directory(directory: &Path, own: &Words, number: u64) -> PathBuf {
     if own.is_empty() {
-        return folder.join(number.to_string());
+        return directory.join(number.to_string());
     }
     let levels = own.iter().enumerate().map(|(index, value)| ((index + 1).to_string(), name_of(value)));
-    levels.fold(folder.to_path_buf(), |folder, (number, name)| folder.join(number).join(OsStr::from_bytes(&name)))
+    levels.fold(directory.to_path_buf(), |directory, (number, name)| {
+        directory.join(number).join(OsStr::from_bytes(&name))
+    })
 }
 
 /// A value as a name. COMPAT: `\_` for a slash, `\t` for a tab, `\\` for a backslash, as GNU parallel does; what would be no name
@@ -120,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_become_names_and_stay_below_their_folder() {
+    fn values_become_names_and_stay_below_their_directory() {
         for (value, name) in
             [("a b/c", "a b\\_c"), ("x\ty\\", "x\\ty\\\\"), ("", "\\e"), ("..", "\\.."), ("...", "...")]
         {
@@ -132,8 +134,8 @@ mod tests {
 
     #[test]
     fn placeholders_make_names_that_do_not_lead_away() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let word = [folder.path().as_os_str().as_bytes(), b"/{1}-{#}"].concat();
+        let directory = tempfile::tempdir().expect("a folder");
+        let word = [directory.path().as_os_str().as_bytes(), b"/{1}-{#}"].concat();
         let template = Template::with_placeholders(&[word], b"{}", crate::template::Shell::None);
         let place = JobPosition { number: 7, slot: 1 };
         let mut own = Words::default();
@@ -143,7 +145,7 @@ mod tests {
         drop(files.open(0).expect("it is new"));
         drop(files.open(1).expect("it is new"));
         for name in ["b-7", "b-7.err", "b-7.seq"] {
-            assert!(folder.path().join("a").join(name).exists(), "{name}");
+            assert!(directory.path().join("a").join(name).exists(), "{name}");
         }
         let mut own = Words::default();
         own.push(b"../../b").expect("no NUL");

@@ -9,7 +9,7 @@ mod observer;
 mod options;
 mod outputs;
 mod running;
-mod starters;
+mod spawners;
 mod starts;
 mod streams;
 mod trees;
@@ -31,7 +31,7 @@ use machine::Host;
 use outputs::Outputs;
 use running::{Jobs, Running};
 use rustix::event::epoll::EventFlags;
-use starters::SharedRun;
+use spawners::SharedRun;
 use starts::Starts;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -164,8 +164,8 @@ impl<'a> Runner<'a> {
     ) -> Result<Self, SetupFault> {
         let RunSurroundings { signals, host, streams, journal, joblog, done, total, tally, watched } = around;
         let poll = Poll::new()?;
-        poll.watch(staff.bell(), token::HANDS, EventFlags::IN)?;
-        let books = RunBooks::new(journal, joblog, done, Keys::new(&options.folder, &options.defaults));
+        poll.watch(staff.wake_fd(), token::HANDS, EventFlags::IN)?;
+        let books = RunBooks::new(journal, joblog, done, Keys::new(&options.directory, &options.defaults));
         let rules = EndRules { retries: options.retries, halt: options.halt, total };
         let ending = std::mem::take(&mut options.ending);
         let mut ran = FinishedRun::default();

@@ -209,7 +209,7 @@ impl SocketServer {
         self.stop_listening();
     }
 
-    /// A stranger, and one who cannot be watched, sees the end of the connection.
+    /// An external program, and one who cannot be watched, sees the end of the connection.
     fn welcome(&mut self, stream: UnixStream) {
         let own = rustix::process::geteuid();
         let is_allowed =
@@ -359,13 +359,13 @@ impl Sender {
 impl Socket {
     /// Makes the socket under another name and renames it, so that it is whole when it can be seen.
     fn bind(path: &Path) -> io::Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
         // Two servers that begin at once would each find the other's socket without a listener.
-        let lock = rustix::fs::open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let lock = rustix::fs::open(directory, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         flock(&lock, FlockOperation::LockExclusive)?;
         refuse_what_is_used(path)?;
-        let new = folder.join(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
+        let new = directory.join(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
         let _of_a_dead_process = std::fs::remove_file(&new);
         let listener = UnixListener::bind(&new)?;
         let identity = name_it(&listener, &new, path).inspect_err(|_| drop(std::fs::remove_file(&new)))?;

@@ -19,7 +19,7 @@ pub struct Spec {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct More {
     /// Where it runs.
-    pub folder: Option<Vec<u8>>,
+    pub directory: Option<Vec<u8>>,
     /// A file for its standard input; /dev/null where there is none.
     pub stdin: Option<Vec<u8>>,
     /// What its standard input holds, where it is a block of the runner's own.
@@ -51,7 +51,7 @@ pub struct More {
 /// A file that a job's output goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputTarget {
-    /// Its name, relative to the job's folder.
+    /// Its name, relative to the job's directory.
     pub path: Vec<u8>,
     /// What happens when it is there.
     pub opening: ExistingOutput,

@@ -51,14 +51,14 @@ pub(crate) struct Staff {
 
 struct Shared {
     arrived: Mutex<Vec<Hand>>,
-    bell: OwnedFd,
+    wake_fd: OwnedFd,
 }
 
 impl Staff {
     /// `most`: hands that the lease has at most, where more places are asked for.
     pub fn new(lease: Box<dyn Lease>, most: usize) -> io::Result<Self> {
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let shared = Arc::new(Shared { arrived: Mutex::new(Vec::new()), bell });
+        let wake_fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let shared = Arc::new(Shared { arrived: Mutex::new(Vec::new()), wake_fd });
         let lease: Arc<dyn Lease> = Arc::from(lease);
         let (ask, asked) = sync_channel::<()>(ASKED_MAX);
         let (for_thread, lease_of_thread) = (Arc::clone(&shared), Arc::clone(&lease));
@@ -66,7 +66,7 @@ impl Staff {
             while asked.recv().is_ok() {
                 let hand = lease_of_thread.take();
                 for_thread.lock().push(hand);
-                for_thread.ring();
+                for_thread.wake();
             }
         })?;
         Ok(Self {
@@ -84,19 +84,19 @@ impl Staff {
         })
     }
 
-    /// Rings when hands have arrived.
-    pub fn bell(&self) -> BorrowedFd<'_> {
-        self.shared.bell.as_fd()
+    /// Wakes when hands have arrived.
+    pub fn wake_fd(&self) -> BorrowedFd<'_> {
+        self.shared.wake_fd.as_fd()
     }
 
-    /// For others who have something for whoever listens to the bell.
-    pub fn ringer(&self) -> Ringer {
-        Ringer(Arc::clone(&self.shared))
+    /// For others who have something for whoever listens to the wake descriptor.
+    pub fn waker(&self) -> Waker {
+        Waker(Arc::clone(&self.shared))
     }
 
     /// Collects hands that have arrived.
     pub fn collect(&mut self) {
-        let _it_may_be_silent = rustix::io::read(&self.shared.bell, &mut [0_u8; 8]);
+        let _it_may_be_silent = rustix::io::read(&self.shared.wake_fd, &mut [0_u8; 8]);
         let mut arrived = self.shared.lock();
         self.asked -= arrived.len();
         self.idle.append(&mut arrived);
@@ -129,9 +129,9 @@ impl Staff {
     }
 
     /// What a job needs to use its hands in the run's place: text for its environment. None where it has none that others see.
-    pub fn passport(&self, crew: &JobCrew) -> Option<String> {
+    pub fn lease_token(&self, crew: &JobCrew) -> Option<String> {
         let hands: Vec<&Hand> = crew.hands.iter().collect();
-        Some(self.lease.passport(&hands)?.to_string())
+        Some(self.lease.lease_token(&hands)?.to_string())
     }
 
     /// Whether a place is here for a job.
@@ -184,20 +184,20 @@ impl Staff {
     }
 }
 
-/// Rings a run's bell.
-pub(crate) struct Ringer(Arc<Shared>);
+/// Wakes a run's wake descriptor.
+pub(crate) struct Waker(Arc<Shared>);
 
-impl Ringer {
-    /// Rings it.
-    pub fn ring(&self) {
-        self.0.ring();
+impl Waker {
+    /// Wakes it.
+    pub fn wake(&self) {
+        self.0.wake();
     }
 }
 
 impl Shared {
-    fn ring(&self) {
-        // A full counter means that the bell rings already.
-        let _already_ringing = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    fn wake(&self) {
+        // A full counter means that the wake descriptor wakes already.
+        let _already_ringing = rustix::io::write(&self.wake_fd, &1_u64.to_ne_bytes());
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Hand>> {
@@ -246,7 +246,7 @@ mod tests {
         assert!(staff.take(1).is_none(), "one job waits for the core");
         staff.want(3);
         let two = staff.take(2).expect("two do not");
-        assert!(staff.take(1).is_none() && !staff.has_idle() && staff.passport(&two).is_none());
+        assert!(staff.take(1).is_none() && !staff.has_idle() && staff.lease_token(&two).is_none());
         other.give_back(theirs);
         while staff.asked > 0 {
             staff.collect();

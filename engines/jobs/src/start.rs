@@ -16,7 +16,7 @@ use sys::spawn::{Words, path_for_kernel};
 /// Why a job could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartFault {
-    /// No folder of PATH has such a program.
+    /// No directory of PATH has such a program.
     #[error("'{0}' is in no folder of PATH")]
     NotFound(String),
     /// A redirection's file could not be opened.
@@ -31,17 +31,17 @@ pub enum StartFault {
     /// The program could not be run.
     #[error("cannot run {program}")]
     Run {
-        /// Its path in quotes, with the folder it was to run in where it may be sought there.
+        /// Its path in quotes, with the directory it was to run in where it may be sought there.
         program: String,
         /// What the kernel said.
         #[source]
         cause: io::Error,
     },
-    /// The folder that it was to run in is not there.
-    #[error("cannot go to '{folder}'")]
-    Folder {
+    /// The directory that it was to run in is not there.
+    #[error("cannot go to '{directory}'")]
+    Directory {
         /// Its path.
-        folder: String,
+        directory: String,
         /// What the kernel said.
         #[source]
         cause: io::Error,
@@ -82,7 +82,7 @@ impl StartFault {
 
     /// Whether it may work once another job has ended: too many processes or files.
     pub(crate) fn is_a_shortage(&self) -> bool {
-        let (Self::Run { cause, .. } | Self::Folder { cause, .. } | Self::Pipe(cause) | Self::Open { cause, .. }) =
+        let (Self::Run { cause, .. } | Self::Directory { cause, .. } | Self::Pipe(cause) | Self::Open { cause, .. }) =
             self
         else {
             return false;
@@ -97,16 +97,17 @@ impl StartFault {
 /// Finds programs in PATH, each once.
 #[derive(Debug)]
 pub struct Programs {
-    folders: Vec<Vec<u8>>,
+    directories: Vec<Vec<u8>>,
     known: HashMap<Vec<u8>, CString>,
 }
 
 impl Programs {
-    /// `path` is PATH's value; an empty part means the current folder (POSIX, 8.3).
+    /// `path` is PATH's value; an empty part means the current directory (POSIX, 8.3).
     pub fn new(path: &[u8]) -> Self {
-        let folders = path.split(|&byte| byte == b':');
-        let folders = folders.map(|folder| if folder.is_empty() { b".".to_vec() } else { folder.to_vec() });
-        Self { folders: folders.collect(), known: HashMap::new() }
+        let directories = path.split(|&byte| byte == b':');
+        let directories =
+            directories.map(|directory| if directory.is_empty() { b".".to_vec() } else { directory.to_vec() });
+        Self { directories: directories.collect(), known: HashMap::new() }
     }
 
     /// The path to run for `name`. What is not found is looked for again next time: an earlier job may have made it.
@@ -117,7 +118,7 @@ impl Programs {
         if name.contains(&b'/') {
             return path_for_kernel(name).map_err(StartFault::Words);
         }
-        let candidates = self.folders.iter().map(|folder| [folder.as_slice(), b"/", name].concat());
+        let candidates = self.directories.iter().map(|directory| [directory.as_slice(), b"/", name].concat());
         for candidate in candidates {
             let path = path_for_kernel(&candidate).map_err(StartFault::Words)?;
             let is_file = rustix::fs::stat(path.as_c_str())
@@ -137,8 +138,8 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 }
 
 /// Opens a job's input. A named pipe without a writer is at its end, so that nobody waits for one.
-pub(crate) fn open_input(path: &[u8], folder: Option<&[u8]>) -> Result<OwnedFd, StartFault> {
-    open(path, folder, OFlags::RDONLY | OFlags::NONBLOCK)
+pub(crate) fn open_input(path: &[u8], directory: Option<&[u8]>) -> Result<OwnedFd, StartFault> {
+    open(path, directory, OFlags::RDONLY | OFlags::NONBLOCK)
 }
 
 /// A block of input as something that a job can read at its own pace, as far as it likes: memory that nobody can change.
@@ -155,12 +156,12 @@ pub(crate) fn hold(block: &[u8]) -> io::Result<OwnedFd> {
 /// Opens a job's output. What `>` makes is the job's own from then on.
 pub(crate) fn open_output(
     target: &OutputTarget,
-    folder: Option<&[u8]>,
+    directory: Option<&[u8]>,
     claim: &OutputOpening<'_>,
 ) -> Result<(OwnedFd, Option<OwnFile>), StartFault> {
     let how = match target.opening {
         ExistingOutput::New => {
-            let made = made::open(&located(&target.path, folder), claim);
+            let made = made::open(&located(&target.path, directory), claim);
             let waiting = made.and_then(|(file, made)| may_wait(&file).map(|()| (file, made)));
             return waiting.map_err(|cause| StartFault::Open { path: text(&target.path), cause });
         }
@@ -168,12 +169,12 @@ pub(crate) fn open_output(
         ExistingOutput::Append => OFlags::APPEND,
     };
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK | how;
-    open(&target.path, folder, flags).map(|file| (file, None))
+    open(&target.path, directory, flags).map(|file| (file, None))
 }
 
-fn open(path: &[u8], folder: Option<&[u8]>, flags: OFlags) -> Result<OwnedFd, StartFault> {
+fn open(path: &[u8], directory: Option<&[u8]>, flags: OFlags) -> Result<OwnedFd, StartFault> {
     let mode = Mode::from_raw_mode(0o666);
-    let opened = rustix::fs::open(located(path, folder), flags | OFlags::CLOEXEC, mode).map_err(io::Error::from);
+    let opened = rustix::fs::open(located(path, directory), flags | OFlags::CLOEXEC, mode).map_err(io::Error::from);
     let opened = opened.and_then(|file| may_wait(&file).map(|()| file));
     opened.map_err(|cause| StartFault::Open { path: text(path), cause })
 }
@@ -189,11 +190,11 @@ fn may_wait(file: &OwnedFd) -> io::Result<()> {
     Ok(rustix::fs::fcntl_setfl(file, now.difference(OFlags::NONBLOCK))?)
 }
 
-/// A name in the job's folder.
-pub(crate) fn located(path: &[u8], folder: Option<&[u8]>) -> PathBuf {
+/// A name in the job's directory.
+pub(crate) fn located(path: &[u8], directory: Option<&[u8]>) -> PathBuf {
     let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));
-    match folder {
-        Some(folder) => PathBuf::from(std::ffi::OsStr::from_bytes(folder)).join(path),
+    match directory {
+        Some(directory) => PathBuf::from(std::ffi::OsStr::from_bytes(directory)).join(path),
         None => path,
     }
 }
@@ -229,11 +230,11 @@ mod tests {
 
     #[test]
     fn files_open_as_their_redirection_says() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let place = folder.path().as_os_str().as_bytes();
+        let directory = tempfile::tempdir().expect("a folder");
+        let place = directory.path().as_os_str().as_bytes();
         let target = |opening| OutputTarget { path: b"o".to_vec(), opening };
         let claim = OutputOpening { naming: NamingTime::AtOnce, own: Own::Emptied, is_own: &|_| false };
-        let open = |target: &OutputTarget, folder| open_output(target, folder, &claim);
+        let open = |target: &OutputTarget, directory| open_output(target, directory, &claim);
         open(&target(ExistingOutput::New), Some(place)).expect("it is new");
         assert!(open(&target(ExistingOutput::New), Some(place)).is_err());
         open(&target(ExistingOutput::Replace), Some(place)).expect("it may be replaced");

@@ -86,14 +86,14 @@ enum Form {
     Whole,
     NoExtension,
     Base,
-    Folder,
+    Directory,
     BaseNoExtension,
 }
 
 const FORMS: &[(&str, Form)] = &[
     ("", Form::Whole),
     (".", Form::NoExtension),
-    ("//", Form::Folder),
+    ("//", Form::Directory),
     ("/.", Form::BaseNoExtension),
     ("/", Form::Base),
 ];
@@ -331,7 +331,7 @@ fn fill(pieces: &[Piece], own: &Words, place: JobPosition, all: &[&[u8]]) -> Vec
 }
 
 /// COMPAT: as GNU parallel defines them: an extension is what follows the last dot of the last name, also where it stands first;
-/// a name that ends with a slash has an empty last name, and its folder is the one around it.
+/// a name that ends with a slash has an empty last name, and its directory is the one around it.
 fn part(value: &[u8], form: Form) -> &[u8] {
     let name_at = value.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
     let dot = value[name_at..].iter().rposition(|&byte| byte == b'.');
@@ -341,12 +341,12 @@ fn part(value: &[u8], form: Form) -> &[u8] {
         Form::NoExtension => &value[..end],
         Form::Base => &value[name_at..],
         Form::BaseNoExtension => &value[name_at..end],
-        Form::Folder => folder(value),
+        Form::Directory => directory(value),
     }
 }
 
 /// As dirname(1).
-fn folder(value: &[u8]) -> &[u8] {
+fn directory(value: &[u8]) -> &[u8] {
     let without_slashes = |path: &'_ [u8]| path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
     let own = &value[..without_slashes(value)];
     match own.iter().rposition(|&byte| byte == b'/') {

@@ -107,8 +107,8 @@ mod tests {
         let joined = departed.join(&later);
         let totals: Vec<_> = joined.processes.iter().map(|process| process.cpu.total_ns).collect();
         assert_eq!(totals, [Some(20), Some(60), Some(7)]);
-        let folders = joined.endings.expect("they are told").named;
-        let folders: Vec<_> = folders.iter().map(|ending| ending.folder).collect();
-        assert_eq!(folders, [Some(5), None, Some(99)], "who was seen is known by more than its number");
+        let directories = joined.endings.expect("they are told").named;
+        let directories: Vec<_> = directories.iter().map(|ending| ending.folder).collect();
+        assert_eq!(directories, [Some(5), None, Some(99)], "who was seen is known by more than its number");
     }
 }

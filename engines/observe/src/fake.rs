@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A host made of files in a temporary folder: what a test does not write is what it does not have.
+/// A host made of files in a temporary directory: what a test does not write is what it does not have.
 pub(crate) struct FakeProcHost {
     folder: TempDir,
 }
@@ -53,14 +53,14 @@ impl FakeProcHost {
         Host::rooted_at(self.folder.path())
     }
 
-    /// Writes the file at the host's absolute `path`, with its folders.
+    /// Writes the file at the host's absolute `path`, with its directories.
     pub(crate) fn file(&self, path: &str, text: impl AsRef<[u8]>) {
         let located = self.locate(path);
         fs::create_dir_all(located.parent().expect("a parent")).expect("folders");
         fs::write(located, text).expect("a file");
     }
 
-    /// A link at the host's absolute `path` that leads to the folder `target`, as seen from the link's own.
+    /// A link at the host's absolute `path` that leads to the directory `target`, as seen from the link's own.
     pub(crate) fn link(&self, path: &str, target: &str) {
         std::os::unix::fs::symlink(target, self.locate(path)).expect("a link");
     }
@@ -90,7 +90,7 @@ impl FakeProcHost {
         self.thread_in(&format!("/proc/{pid}/task/{tid}"), tid, thread);
     }
 
-    /// A thread whose folder is elsewhere: links to it make as many as a test wants.
+    /// A thread whose directory is elsewhere: links to it make as many as a test wants.
     pub(crate) fn thread_in(&self, folder: &str, tid: u32, thread: FakeThread<'_>) {
         self.file(&format!("{folder}/stat"), stat(tid, thread));
         self.file(&format!("{folder}/schedstat"), format!("{} {} 1\n", thread.run_ns, thread.wait_ns));

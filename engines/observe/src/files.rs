@@ -1,4 +1,4 @@
-//! Reading many small files of one folder: the folder stays open, the buffers are used again, nothing is allocated once they
+//! Reading many small files of one directory: the directory stays open, the buffers are used again, nothing is allocated once they
 //! have grown. Knows no file's contents.
 
 use machine::{Host, HostError};
@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// A folder such as `/proc`, held open.
+/// A directory such as `/proc`, held open.
 #[derive(Debug)]
 pub struct Files {
     folder: OwnedFd,
@@ -24,13 +24,13 @@ pub struct Files {
 const TEXT_BYTES: usize = 8 << 10;
 /// LIMIT: longer files (a process may make its command line as long as it likes) are cut here. `/proc/stat` of 8,192 CPUs is below.
 const TEXT_BYTES_MAX: usize = 2 << 20;
-/// A folder of 10,000 processes is read in 8 calls.
+/// A directory of 10,000 processes is read in 8 calls.
 const ENTRIES_BYTES: usize = 32 << 10;
 
 impl Files {
-    /// Opens the folder at the host's `path`.
+    /// Opens the directory at the host's `path`.
     pub fn open(host: &Host, path: &Path) -> Result<Self, HostError> {
-        let folder = host.open_folder(path)?;
+        let folder = host.open_directory(path)?;
         Ok(Self {
             is_proc: fstatfs(&folder).is_ok_and(|system| system.f_type == PROC_SUPER_MAGIC),
             folder,
@@ -40,7 +40,7 @@ impl Files {
         })
     }
 
-    /// The bytes of the file `path` below the folder. An error where it is not there, is not ours to read, or went away.
+    /// The bytes of the file `path` below the directory. An error where it is not there, is not ours to read, or went away.
     pub fn read(&mut self, path: &str) -> io::Result<&[u8]> {
         let file = openat(&self.folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         let mut filled = 0;
@@ -65,7 +65,7 @@ impl Files {
         Ok(&self.text[..filled])
     }
 
-    /// The file `path` below the folder, to be read again and again by [`Files::read_held`].
+    /// The file `path` below the directory, to be read again and again by [`Files::read_held`].
     pub fn hold(&self, path: &str) -> io::Result<OwnedFd> {
         Ok(openat(&self.folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
     }
@@ -76,7 +76,7 @@ impl Files {
         Ok(&self.text[..filled])
     }
 
-    /// Fills `found` with the entries of the folder itself whose names are numbers: each number and its inode.
+    /// Fills `found` with the entries of the directory itself whose names are numbers: each number and its inode.
     pub fn numbers(&mut self, found: &mut Vec<Numbered>) -> io::Result<()> {
         self.origin = None;
         found.clear();
@@ -86,20 +86,20 @@ impl Files {
         Ok(())
     }
 
-    /// Where the entries of the folder stand that [`Files::numbers`] found, less their numbers. None where they do not stand by
+    /// Where the entries of the directory stand that [`Files::numbers`] found, less their numbers. None where they do not stand by
     /// number.
     pub fn origin(&self) -> Option<u64> {
         self.origin
     }
 
-    /// Fills `found` with those from this position in the folder on.
+    /// Fills `found` with those from this position in the directory on.
     pub fn numbers_at(&mut self, position: u64, found: &mut Vec<Numbered>) -> io::Result<()> {
         found.clear();
         seek(&self.folder, SeekFrom::Start(position))?;
         list(self.folder.as_fd(), &mut self.entries, found).map(|_| ())
     }
 
-    /// The same for the folder `path` below it.
+    /// The same for the directory `path` below it.
     pub fn numbers_below(&mut self, path: &str, found: &mut Vec<Numbered>) -> io::Result<()> {
         found.clear();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -107,13 +107,13 @@ impl Files {
         list(folder.as_fd(), &mut self.entries, found).map(|_| ())
     }
 
-    /// The inode of `path` below the folder.
+    /// The inode of `path` below the directory.
     pub fn inode(&self, path: &str) -> io::Result<u64> {
         Ok(statat(&self.folder, path, AtFlags::empty())?.st_ino)
     }
 }
 
-/// A folder's entry whose name is a number.
+/// A directory's entry whose name is a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Numbered {
     /// The name.

@@ -1,4 +1,4 @@
-//! Where the control groups' CPU files are, so that a group's path in `/proc/PID/cgroup` becomes a folder.
+//! Where the control groups' CPU files are, so that a group's path in `/proc/PID/cgroup` becomes a directory.
 //! Found once; both versions and none at all are fine.
 
 use machine::{Host, Mount, mounts};
@@ -58,7 +58,7 @@ fn hierarchy(version: Version, mount: &Mount) -> Hierarchy {
 }
 
 impl Hierarchy {
-    /// The folders of `group` and all above it that can be seen, nearest first.
+    /// The directories of `group` and all above it that can be seen, nearest first.
     pub fn levels(&self, group: &str) -> Vec<PathBuf> {
         let below = group.strip_prefix(self.root.as_str()).unwrap_or("");
         // A group outside of what is mounted is shown with `..`; the mount point is then the nearest level.

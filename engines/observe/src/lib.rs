@@ -8,13 +8,13 @@ pub mod clocks;
 pub mod departed;
 #[cfg(test)]
 mod fake;
-pub mod family;
 mod files;
 pub mod fit;
 pub mod groups;
 mod listing;
 pub mod looker;
 pub mod model;
+pub mod process_tree;
 pub mod recording;
 pub mod row;
 pub mod sample;

@@ -14,7 +14,7 @@ use std::io;
 pub struct ProcessListing {
     newest: [Option<u32>; 2],
     at_ns: Option<u64>,
-    /// Where in the folder a number's entry is, less the number; none where entries do not stand by number.
+    /// Where in the directory a number's entry is, less the number; none where entries do not stand by number.
     origin: Option<u64>,
     since_full: u32,
     born: Vec<Numbered>,
@@ -56,7 +56,7 @@ impl ProcessListing {
         listed
     }
 
-    /// From where in the folder on there may be new entries. None where all must be read.
+    /// From where in the directory on there may be new entries. None where all must be read.
     ///
     /// A process is seen a moment after it has got its number, so the list goes back to the sample before the last.
     fn behind(&self, earlier: &HostSample, at_ns: u64, newest: u32) -> Option<u64> {

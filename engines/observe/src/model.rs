@@ -327,7 +327,7 @@ fn is_same(known: &ProcessSample, process: &ProcessSample, earlier: &HostSample)
     match (had.zip(has), has) {
         (Some((had, has)), _) => had == has,
         (None, _) if known.folder == process.folder => true,
-        // The kernel forgot the folder, or it is another process: one that began before the first sample is the same.
+        // The kernel forgot the directory, or it is another process: one that began before the first sample is the same.
         (None, Some(start)) => {
             let started_ns = start.saturating_add(1).saturating_mul(FILE_TICK_NS);
             started_ns <= earlier.since_boot_ns && process.cpu.total_ns >= known.cpu.total_ns
@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forgotten_folder_alone_makes_no_other_process() {
+    fn a_forgotten_directory_alone_makes_no_other_process() {
         let earlier = sample(10 * S, 0, vec![process(1, 10 * S, 5)]);
         for (start_ticks, total_ns, is_same) in [(700, 9, true), (1000, 9, false), (700, 4, false)] {
             let mut changed = process(1, 11 * S, total_ns);

@@ -98,8 +98,8 @@ pub enum TotalBasis {
 pub struct ProcessSample {
     /// Its number.
     pub pid: u32,
-    /// The inode of its folder in `/proc`, or when it began: as long as it is the same, so is the process.
-    // LIE: the reverse does not hold, the kernel may forget the folder and make another one for the same process.
+    /// The inode of its directory in `/proc`, or when it began: as long as it is the same, so is the process.
+    // LIE: the reverse does not hold, the kernel may forget the directory and make another one for the same process.
     pub folder: u64,
     /// When its CPU time was read.
     pub at_ns: u64,

@@ -200,8 +200,8 @@ impl HostSampler {
         later.machine.throttling.clear();
         let Some(hierarchy) = &self.hierarchies.quota else { return };
         // LIMIT: a group that its last process has left is read until somebody else appears.
-        let folders = self.with_quotas.get_or_insert_with(|| folders_of(hierarchy, &later.processes));
-        for folder in folders {
+        let directories = self.with_quotas.get_or_insert_with(|| directories_of(hierarchy, &later.processes));
+        for folder in directories {
             let path = folder.join("cpu.stat");
             let Some(path) = path.to_str() else { continue };
             let read = self.root.read(path.trim_start_matches('/')).ok().and_then(control_group::throttling);
@@ -231,21 +231,21 @@ impl HostSampler {
             match who {
                 ProcessSelection::Everybody => {
                     let hidden = std::mem::take(&mut self.hidden);
-                    self.find_folders(&hidden, found);
+                    self.find_directories(&hidden, found);
                     self.hidden = hidden;
                 }
-                ProcessSelection::These(pids) => self.find_folders(pids, found),
+                ProcessSelection::These(pids) => self.find_directories(pids, found),
             }
             return Ok(());
         }
         let listed = match who {
             ProcessSelection::Everybody => {
                 let listed = self.listing.find(&mut self.proc, earlier, later.at_ns, &mut self.tasks);
-                found.extend(self.tasks.iter().map(|entry| Found::in_folder(entry.number, entry.inode)));
+                found.extend(self.tasks.iter().map(|entry| Found::in_directory(entry.number, entry.inode)));
                 listed.map_err(|cause| HostError::Read { path: Path::new("/proc").to_owned(), cause })
             }
             ProcessSelection::These(pids) => {
-                self.find_folders(pids, found);
+                self.find_directories(pids, found);
                 Ok(())
             }
         };
@@ -267,7 +267,7 @@ impl HostSampler {
     }
 
     /// Those of `pids` that are in `/proc` and were not found before.
-    fn find_folders(&mut self, pids: &[u32], found: &mut Vec<Found>) {
+    fn find_directories(&mut self, pids: &[u32], found: &mut Vec<Found>) {
         for &pid in pids {
             if found.iter().any(|found| found.pid == pid) {
                 continue;
@@ -275,7 +275,7 @@ impl HostSampler {
             self.path.clear();
             write!(self.path, "{pid}").expect("a string takes every write");
             if let Ok(inode) = self.proc.inode(&self.path) {
-                found.push(Found::in_folder(pid, inode));
+                found.push(Found::in_directory(pid, inode));
             }
         }
         if !found.is_sorted_by_key(|found| found.pid) {
@@ -516,17 +516,17 @@ impl HostSampler {
 }
 
 /// The groups of these processes, and those above them.
-fn folders_of(hierarchy: &Hierarchy, processes: &[ProcessSample]) -> Vec<PathBuf> {
+fn directories_of(hierarchy: &Hierarchy, processes: &[ProcessSample]) -> Vec<PathBuf> {
     let groups = processes.iter().filter_map(|process| process.identity.as_ref()?.group.as_deref());
     let mut groups: Vec<&str> = groups.collect();
     // Thousands of neighbours are in one group.
     groups.dedup();
     groups.sort_unstable();
     groups.dedup();
-    let mut folders: Vec<_> = groups.into_iter().flat_map(|group| hierarchy.levels(group)).collect();
-    folders.sort_unstable();
-    folders.dedup();
-    folders
+    let mut directories: Vec<_> = groups.into_iter().flat_map(|group| hierarchy.levels(group)).collect();
+    directories.sort_unstable();
+    directories.dedup();
+    directories
 }
 
 /// A process that is there.
@@ -542,7 +542,7 @@ struct Found {
 }
 
 impl Found {
-    fn in_folder(pid: u32, inode: u64) -> Self {
+    fn in_directory(pid: u32, inode: u64) -> Self {
         Self { pid, folder: inode, reading: None, waits: false }
     }
 

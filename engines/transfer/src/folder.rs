@@ -1,7 +1,7 @@
 //! Directories of a tree that is worked on: those that were closed to stay within the budget of descriptors are found again from the nearest
 //! open one above.
 
-use crew::scatter::Knot;
+use crew::scatter::TreeNode;
 use files::{DescriptorBudget, Directory, HandedFd, KeptDirectory};
 use std::io;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A knot's folder, opened again where it had been closed: by name from the nearest open folder above, and only if it is the same one still.
 /// Those on the way are closed again where descriptors are short.
 pub fn descriptor<Node>(
-    knot: &Arc<Knot<Node>>,
+    knot: &Arc<TreeNode<Node>>,
     folder: impl Fn(&Node) -> &KeptDirectory,
     descriptors: &DescriptorBudget,
 ) -> io::Result<Arc<HandedFd>> {
@@ -35,7 +35,7 @@ pub fn descriptor<Node>(
 
 /// After `knot` was opened: closes a folder some levels above where descriptors are short.
 pub fn make_room<Node>(
-    knot: &Arc<Knot<Node>>,
+    knot: &Arc<TreeNode<Node>>,
     folder: impl Fn(&Node) -> &KeptDirectory,
     descriptors: &DescriptorBudget,
 ) {
@@ -55,7 +55,7 @@ pub fn make_room<Node>(
 mod tests {
     use super::*;
     use crew::budget::{Budget, InProcess, Priority, Request, Weight};
-    use crew::scatter::{Begun, Branch, Grown, ThreadWidth, Tree};
+    use crew::scatter::{Begun, Branch, Expanded, ThreadWidth, Tree};
     use files::{Status, how};
     use std::os::fd::OwnedFd;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -70,9 +70,9 @@ mod tests {
     }
 
     impl Tree for Chain {
-        type Seed = OwnedFd;
+        type Task = OwnedFd;
         type Node = KeptDirectory;
-        type Growth = ();
+        type Expansion = ();
         type Scratch = ();
         type Report = ();
 
@@ -81,18 +81,18 @@ mod tests {
         fn begin(
             &self,
             folder: OwnedFd,
-            _above: Option<&Arc<Knot<KeptDirectory>>>,
+            _above: Option<&Arc<TreeNode<KeptDirectory>>>,
             _: &mut Branch<'_, Self>,
         ) -> Begun<KeptDirectory, ()> {
             Begun::Node(KeptDirectory::new(c"d".to_owned(), folder, &self.descriptors), ())
         }
 
-        fn grow(&self, knot: &Arc<Knot<KeptDirectory>>, _: &mut (), branch: &mut Branch<'_, Self>) -> Grown {
+        fn expand(&self, knot: &Arc<TreeNode<KeptDirectory>>, _: &mut (), branch: &mut Branch<'_, Self>) -> Expanded {
             make_room(knot, |folder| folder, &self.descriptors);
             let open = knot.node.open().expect("it was just opened");
             if knot.depth < LEVELS {
-                branch.plant(Directory::of(&open).open(c"d", how::DIRECTORY, 0).expect("the next one"));
-                return Grown::Done;
+                branch.spawn(Directory::of(&open).open(c"d", how::DIRECTORY, 0).expect("the next one"));
+                return Expanded::Done;
             }
             // As if another worker had come back to the top meanwhile.
             let mut above = knot.above();
@@ -104,10 +104,15 @@ mod tests {
             let found = descriptor(knot, |folder| folder, &self.descriptors).expect("it is still there");
             assert_eq!(Status::of(&found).ok().map(|status| status.identity()), knot.node.identity());
             self.most_open.store(self.descriptors.open(), Ordering::Relaxed);
-            Grown::Done
+            Expanded::Done
         }
 
-        fn leave(&self, knot: &Knot<KeptDirectory>, _: Option<&Arc<Knot<KeptDirectory>>>, _: &mut Branch<'_, Self>) {
+        fn leave(
+            &self,
+            knot: &TreeNode<KeptDirectory>,
+            _: Option<&Arc<TreeNode<KeptDirectory>>>,
+            _: &mut Branch<'_, Self>,
+        ) {
             knot.node.close(&self.descriptors);
         }
 

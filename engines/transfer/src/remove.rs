@@ -6,7 +6,7 @@ use crate::folder::{descriptor, make_room};
 use crate::operand::{Operand, Parent, trimmed};
 use crate::tally::{Counts, Tally};
 use crew::budget::Lease;
-use crew::scatter::{self, Begun, Branch, Grown, Knot, Scattered, ThreadWidth, Tree};
+use crew::scatter::{self, Begun, Branch, Expanded, Scattered, ThreadWidth, Tree, TreeNode};
 use files::{
     DescriptorBudget, Directory, FileType, Follow, HandedFd, KeptDirectory, ListBuffer, Status, how, list_buffer,
     list_some, rewind, straight,
@@ -141,7 +141,7 @@ struct Node {
     stays: AtomicBool,
 }
 
-type AKnot = Arc<Knot<Node>>;
+type AKnot = Arc<TreeNode<Node>>;
 
 /// What a worker keeps between tasks.
 struct Scratch {
@@ -156,9 +156,9 @@ struct Growth {
 }
 
 impl Tree for Run<'_> {
-    type Seed = Seed;
+    type Task = Seed;
     type Node = Node;
-    type Growth = Growth;
+    type Expansion = Growth;
     type Scratch = Scratch;
     type Report = Finding<Complaint>;
 
@@ -181,7 +181,7 @@ impl Tree for Run<'_> {
         }
     }
 
-    fn grow(&self, knot: &AKnot, growth: &mut Growth, branch: &mut Branch<'_, Self>) -> Grown {
+    fn expand(&self, knot: &AKnot, growth: &mut Growth, branch: &mut Branch<'_, Self>) -> Expanded {
         make_room(knot, |node| &node.folder, &self.descriptors);
         let mut buffer = std::mem::take(&mut branch.scratch.buffer);
         let hands_over = branch.has_takers() && self.removal.caution == Caution::Never;
@@ -191,7 +191,7 @@ impl Tree for Run<'_> {
         let may_be_plain = self.may_be_plain();
         let place = Place::In(knot, Directory::of(&growth.list));
         let listed = list_some(Directory::of(&growth.list), &mut buffer, |name, listed| match listed {
-            Some(FileType::Directory) => branch.plant(Seed::Folder(name.to_owned())),
+            Some(FileType::Directory) => branch.spawn(Seed::Folder(name.to_owned())),
             // The first buffer is worked on here: most folders have no second one.
             _ if hands_over && is_met => handed_over.extend_from_slice(name.to_bytes_with_nul()),
             _ => {
@@ -201,7 +201,7 @@ impl Tree for Run<'_> {
                     return;
                 }
                 match self.remove_entry(name, &place, path, branch) {
-                    Entry::IsFolder => branch.plant(Seed::Folder(name.to_owned())),
+                    Entry::IsFolder => branch.spawn(Seed::Folder(name.to_owned())),
                     Entry::Removed => counts.entries += 1,
                     Entry::Stays => {}
                 }
@@ -210,24 +210,24 @@ impl Tree for Run<'_> {
         branch.scratch.buffer = buffer;
         self.removal.tally.add(counts);
         let grown = match listed {
-            Ok(true) => Grown::Done,
-            Ok(false) => Grown::More,
+            Ok(true) => Expanded::Done,
+            Ok(false) => Expanded::More,
             Err(error) => {
                 // The folder says what could not be read; that it is not empty follows.
                 self.complain(&place, c"", error, branch);
-                Grown::Done
+                Expanded::Done
             }
         };
         match grown {
             // What is left of a folder's only buffer would cost another worker more to begin than to do.
-            Grown::Done => self.remove_entries(&handed_over, knot, branch),
-            Grown::More if handed_over.is_empty() => {}
-            Grown::More => branch.plant(Seed::Entries(handed_over)),
+            Expanded::Done => self.remove_entries(&handed_over, knot, branch),
+            Expanded::More if handed_over.is_empty() => {}
+            Expanded::More => branch.spawn(Seed::Entries(handed_over)),
         }
         grown
     }
 
-    fn leave(&self, knot: &Knot<Node>, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) {
+    fn leave(&self, knot: &TreeNode<Node>, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) {
         self.leave_folder(knot, above, branch);
         if let Some(above) = above {
             above.node.folder.reopen_from(&knot.node.folder, &self.descriptors);
@@ -534,7 +534,7 @@ impl Run<'_> {
     }
 
     /// Removes a folder in which nothing is left.
-    fn leave_folder(&self, knot: &Knot<Node>, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) {
+    fn leave_folder(&self, knot: &TreeNode<Node>, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) {
         let node = &knot.node;
         if node.stays.load(Ordering::Acquire) {
             return;

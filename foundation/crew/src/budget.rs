@@ -7,18 +7,18 @@ mod brief;
 pub mod census;
 pub mod cpu_set;
 pub mod entitlement;
+pub mod external_programs;
 pub mod hands;
 mod in_process;
 mod inheritance;
 pub mod layout;
+pub mod lease_token;
 pub mod machine_wide;
 pub mod memory;
 pub mod orders;
-pub mod passport;
 pub mod row;
 mod seat;
 mod sleep;
-pub mod strangers;
 pub mod surroundings;
 pub mod table;
 pub mod view;
@@ -27,10 +27,10 @@ pub mod watch;
 
 pub use brief::{Brief, Joined};
 pub use in_process::InProcess;
+pub use lease_token::LeaseToken;
 pub use machine_wide::{Attention, Company, MachineWide, Proxy};
-pub use passport::Passport;
 pub use surroundings::Surroundings;
-pub use table::CrewFolder;
+pub use table::CrewDirectory;
 pub use waiting::Waiting;
 
 use hands::Taken;
@@ -141,9 +141,9 @@ pub trait Lease: Send + Sync {
     fn must_return(&self, hand: &Hand) -> bool;
     /// Hands taken and given back since the lease began: equal when the run's books balance.
     fn books(&self) -> HandBooks;
-    /// What a child needs to use `hands` in this run's place: text for its environment ([`passport::VARIABLE`]). The run keeps them
+    /// What a child needs to use `hands` in this run's place: text for its environment ([`lease_token::VARIABLE`]). The run keeps them
     /// until the child has ended. None where they are in no table.
-    fn passport(&self, _hands: &[&Hand]) -> Option<Passport> {
+    fn lease_token(&self, _hands: &[&Hand]) -> Option<LeaseToken> {
         None
     }
     /// Hands that the run had from the runner that started it, when it came.

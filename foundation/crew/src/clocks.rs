@@ -15,7 +15,7 @@ pub struct StageClock {
     pub blocked_ns: u64,
     /// Ready to work but without a hand, or with a hand whose core somebody else used.
     pub unstaffed_ns: u64,
-    /// Of the unstaffed: ready to run, and waiting for a CPU.
+    /// Of the waiting for a core: ready to run, and waiting for a CPU.
     pub cpu_wait_ns: u64,
     /// Of the blocked: off the CPU in the middle of work and not waiting for one.
     pub asleep_ns: u64,

@@ -80,7 +80,7 @@ fn parts_of(measures: &Measures, others_cpu_ns: u64) -> Parts {
     let clocks = &measures.clocks;
     let [read_name, _, write_name] = measures.stage_names;
     // Off-CPU time of reading at offsets is a disk's: it does not shrink with more cores as far as this run can tell, so it counts
-    // as serial. CPU time there does shrink, but for that of cutting. A file has one writer at a time (`pipeline::desk`).
+    // as serial. CPU time there does shrink, but for that of cutting. A file has one writer at a time (`pipeline::scheduler`).
     let reading = match measures.reading {
         Access::AtOffsets => clocks.cut.busy_ns + clocks.read.starved_ns,
         Access::InTurns | Access::OwnThread => clocks.read.busy_ns + clocks.read.starved_ns,

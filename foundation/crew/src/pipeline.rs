@@ -4,8 +4,8 @@
 //! Theory (states, protocol, why nothing deadlocks or gets lost): `foundation/crew/README.md`.
 
 mod demand;
-mod desk;
 mod pause;
+mod scheduler;
 mod single_core;
 mod threaded;
 

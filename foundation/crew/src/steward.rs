@@ -3,7 +3,7 @@
 
 mod appetite;
 
-use crate::budget::{Attention, Company, Hand, Passport, Proxy};
+use crate::budget::{Attention, Company, Hand, LeaseToken, Proxy};
 use appetite::Appetite;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -63,11 +63,11 @@ impl<'a> Steward<'a> {
     }
 
     /// What the program needs to use its hands itself, should it know about hands after all.
-    pub fn passport(&self) -> Option<Passport> {
-        self.proxy.passport(&self.hands.iter().collect::<Vec<_>>())
+    pub fn lease_token(&self) -> Option<LeaseToken> {
+        self.proxy.lease_token(&self.hands.iter().collect::<Vec<_>>())
     }
 
-    /// Keeps `guest` to its hands, which are as [`Steward::begin`] left them, until it is over. Whoever says so rings.
+    /// Keeps `guest` to its hands, which are as [`Steward::begin`] left them, until it is over. Whoever says so wakes.
     pub fn keep(&mut self, guest: &dyn Guest, is_over: &AtomicBool) {
         let (mut given, mut rests) = (self.cpus(), false);
         loop {
@@ -287,7 +287,7 @@ mod tests {
             state.step = (state.step + 1).min(self.steps.len() - 1);
             self.is_over.store(state.step + 1 == self.steps.len(), Ordering::SeqCst);
         }
-        fn ring(&self) {}
+        fn wake(&self) {}
     }
 
     impl Guest for Played<'_> {

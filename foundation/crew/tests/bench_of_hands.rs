@@ -7,21 +7,21 @@
 
 use crew::budget::cpu_set::CpuSet;
 use crew::budget::entitlement::{RunClaim, entitlements};
-use crew::budget::{Budget, CrewFolder, Lease, MachineWide, Priority, Request, Surroundings, Weight};
+use crew::budget::{Budget, CrewDirectory, Lease, MachineWide, Priority, Request, Surroundings, Weight};
 use machine::Host;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-fn folder() -> (tempfile::TempDir, CrewFolder) {
+fn directory() -> (tempfile::TempDir, CrewDirectory) {
     let parent = tempfile::tempdir_in("/dev/shm").expect("shared memory");
-    let folder = CrewFolder::of_user_in(parent.path());
-    (parent, folder)
+    let directory = CrewDirectory::of_user_in(parent.path());
+    (parent, directory)
 }
 
-fn lease(folder: &CrewFolder, cpus: usize) -> Box<dyn Lease> {
+fn lease(directory: &CrewDirectory, cpus: usize) -> Box<dyn Lease> {
     let real = Surroundings::look(&Host::real()).expect("a readable /proc");
-    let budget = MachineWide::open(folder.clone(), Surroundings { cpus: CpuSet::of(0..cpus), quota: None, ..real });
+    let budget = MachineWide::open(directory.clone(), Surroundings { cpus: CpuSet::of(0..cpus), quota: None, ..real });
     assert_eq!(budget.why_alone(), None);
     let (priority, weight) = (Priority::Normal, Weight::default());
     budget.lease(Request { priority, weight, useful_width: cpus, what: "a measurement".to_owned() })
@@ -47,8 +47,8 @@ fn least_ns(mut round: impl FnMut()) -> f64 {
 #[ignore = "measures"]
 fn take_and_give_back() {
     for cpus in [2, 64, 1024] {
-        let (_parent, folder) = folder();
-        let lease = lease(&folder, cpus);
+        let (_parent, directory) = directory();
+        let lease = lease(&directory, cpus);
         let alone = least_ns(|| {
             let hand = lease.take();
             lease.give_back(hand);
@@ -67,9 +67,9 @@ fn take_and_give_back() {
 #[ignore = "measures"]
 fn a_yield_point_while_others_are_hungry() {
     for others in [1, 7, 63] {
-        let (_parent, folder) = folder();
-        let lease = lease(&folder, 64);
-        let crowd: Vec<_> = (0..others).map(|_| self::lease(&folder, 64)).collect();
+        let (_parent, directory) = directory();
+        let lease = lease(&directory, 64);
+        let crowd: Vec<_> = (0..others).map(|_| self::lease(&directory, 64)).collect();
         // One hand each, the last ones above capacity: somebody is hungry all the time.
         let hands: Vec<_> = (0..64).map(|_| lease.take()).collect();
         let theirs: Vec<_> = crowd.iter().map(|lease| lease.take()).collect();
@@ -121,8 +121,8 @@ fn contention() {
     const ROUNDS: u32 = 50_000;
     for threads in [1, 2, 4, 8, 16, 32, 64] {
         for (kind, runs) in [("of one run", 1), ("each a run", threads)] {
-            let (_parent, folder) = folder();
-            let leases: Vec<_> = (0..runs).map(|_| lease(&folder, 64)).collect();
+            let (_parent, directory) = directory();
+            let leases: Vec<_> = (0..runs).map(|_| lease(&directory, 64)).collect();
             let once = || {
                 let begin = Instant::now();
                 std::thread::scope(|scope| {
@@ -146,7 +146,7 @@ const HOLDER: &str = "CREW_BENCH_HOLDER";
 #[ignore = "a part of the next one"]
 fn holder() {
     let Ok(path) = std::env::var(HOLDER) else { return };
-    let lease = lease(&CrewFolder::at(path), 2);
+    let lease = lease(&CrewDirectory::at(path), 2);
     let _hands = [lease.take(), lease.take()];
     // Memory to be torn down.
     let room = vec![1_u8; 64 << 20];
@@ -157,22 +157,22 @@ fn holder() {
 #[test]
 #[ignore = "measures"]
 fn from_a_kill_to_the_next_use() {
-    let (_parent, folder) = folder();
-    let mut latencies: Vec<Duration> = (0..100).map(|_| one_kill(&folder)).collect();
+    let (_parent, directory) = directory();
+    let mut latencies: Vec<Duration> = (0..100).map(|_| one_kill(&directory)).collect();
     latencies.sort();
     for (name, index) in [("median of 100", 50), ("90th of 100", 90), ("most of 100", 99)] {
         figure(&format!("kill to next use, 64 MB in memory, {name}"), latencies[index].as_secs_f64() * 1e6, "us");
     }
 }
 
-fn one_kill(folder: &CrewFolder) -> Duration {
+fn one_kill(directory: &CrewDirectory) -> Duration {
     let itself = std::env::current_exe().expect("this binary");
     let mut command = Command::new(itself);
-    command.args(["holder", "--exact", "--ignored", "--nocapture"]).env(HOLDER, folder.path());
+    command.args(["holder", "--exact", "--ignored", "--nocapture"]).env(HOLDER, directory.path());
     let mut child = command.stdout(Stdio::piped()).spawn().expect("a child");
     let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
     while !lines.next().expect("it speaks").expect("text").starts_with("holds") {}
-    let lease = lease(folder, 2);
+    let lease = lease(directory, 2);
     // The first may run above capacity; the second needs a CPU of the dead.
     let first = lease.take();
     let taken = std::thread::scope(|scope| {

@@ -6,7 +6,7 @@ use crew::budget::census::{Census, census};
 use crew::budget::cpu_set::CpuSet;
 use crew::budget::row;
 use crew::budget::table::{FILE_NAME, MemoryTable};
-use crew::budget::{Budget, CrewFolder, Hand, Lease, MachineWide, Priority, Request, Surroundings, Weight};
+use crew::budget::{Budget, CrewDirectory, Hand, Lease, MachineWide, Priority, Request, Surroundings, Weight};
 use machine::Host;
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader, Lines, Read};
@@ -29,8 +29,8 @@ const USERS: [u32; 2] = [54_321, 54_322];
 
 /// Set for a child: what it does, step by step.
 const STEPS: &str = "CREW_TEST_STEPS";
-/// Where its table's folder is: `in PARENT` (the user's own there), `at FOLDER`, or nothing for the usual one.
-const FOLDER: &str = "CREW_TEST_FOLDER";
+/// Where its table's directory is: `in PARENT` (the user's own there), `at FOLDER`, or nothing for the usual one.
+const DIRECTORY: &str = "CREW_TEST_FOLDER";
 /// Set where it takes its CPUs and quota as they are instead of [`CPUS`].
 const REAL: &str = "CREW_TEST_REAL";
 
@@ -38,13 +38,13 @@ const REAL: &str = "CREW_TEST_REAL";
 #[test]
 fn other_side() {
     let Ok(steps) = std::env::var(STEPS) else { return };
-    let told = std::env::var(FOLDER).unwrap_or_default();
-    let folder = match told.split_once(' ') {
-        Some(("in", parent)) => CrewFolder::of_user_in(Path::new(parent)),
-        Some((_, folder)) => CrewFolder::at(folder),
-        None => CrewFolder::usual(),
+    let told = std::env::var(DIRECTORY).unwrap_or_default();
+    let directory = match told.split_once(' ') {
+        Some(("in", parent)) => CrewDirectory::of_user_in(Path::new(parent)),
+        Some((_, directory)) => CrewDirectory::at(directory),
+        None => CrewDirectory::usual(),
     };
-    let budget = MachineWide::open(folder, surroundings(std::env::var_os(REAL).is_some()));
+    let budget = MachineWide::open(directory, surroundings(std::env::var_os(REAL).is_some()));
     let request =
         |priority| Request { priority, weight: Weight::default(), useful_width: 64, what: "the other side".to_owned() };
     let lease = budget.lease(request(if steps.contains("churn") { Priority::Low } else { Priority::Normal }));
@@ -80,7 +80,7 @@ fn surroundings(is_real: bool) -> Surroundings {
     if is_real { real } else { Surroundings { cpus: CpuSet::of(0..CPUS), quota: None, ..real } }
 }
 
-/// What comes of reading a file, writing to it, and listing its folder.
+/// What comes of reading a file, writing to it, and listing its directory.
 fn pry(table: &Path) -> String {
     let kind = |outcome: std::io::Result<()>| {
         outcome.map_or_else(|error| format!("{:?}", error.kind()), |()| "done".to_owned())
@@ -127,13 +127,13 @@ struct OtherSide {
 
 impl OtherSide {
     /// Starts this binary behind `wrapper`, a command line that ends by executing what follows it.
-    fn start(wrapper: &[&str], program: &Path, folder: &str, steps: &str) -> Self {
-        Self::started(Command::new(wrapper[0]).args(&wrapper[1..]).arg(program), folder, steps)
+    fn start(wrapper: &[&str], program: &Path, directory: &str, steps: &str) -> Self {
+        Self::started(Command::new(wrapper[0]).args(&wrapper[1..]).arg(program), directory, steps)
     }
 
-    fn started(command: &mut Command, folder: &str, steps: &str) -> Self {
+    fn started(command: &mut Command, directory: &str, steps: &str) -> Self {
         command.args(["other_side", "--exact", "--nocapture", "--test-threads=1"]);
-        command.env(STEPS, steps).env(FOLDER, folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.env(STEPS, steps).env(DIRECTORY, directory).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("a child");
         let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let leash = child.stdin.take();
@@ -170,7 +170,7 @@ impl Drop for OtherSide {
 
 // ---- This side -----------------------------------------------------------------------------------------------------------
 
-/// A folder in shared memory that everybody may make things in, as /dev/shm itself.
+/// A directory in shared memory that everybody may make things in, as /dev/shm itself.
 fn shared_memory() -> TempDir {
     let parent = tempfile::tempdir_in("/dev/shm").or_else(|_no_shared_memory| tempfile::tempdir()).expect("a folder");
     fs::set_permissions(parent.path(), Permissions::from_mode(0o1777)).expect("it is ours");
@@ -208,17 +208,17 @@ fn as_user(user: u32) -> [String; 4] {
     ["setpriv".to_owned(), format!("--reuid={user}"), format!("--regid={user}"), "--clear-groups".to_owned()]
 }
 
-fn start_as(user: u32, program: &Path, folder: &str, steps: &str) -> OtherSide {
+fn start_as(user: u32, program: &Path, directory: &str, steps: &str) -> OtherSide {
     let wrapper = as_user(user);
-    OtherSide::start(&wrapper.each_ref().map(String::as_str), program, folder, steps)
+    OtherSide::start(&wrapper.each_ref().map(String::as_str), program, directory, steps)
 }
 
-fn seen(folder: &CrewFolder) -> Census {
-    census(folder).expect("a table")
+fn seen(directory: &CrewDirectory) -> Census {
+    census(directory).expect("a table")
 }
 
-fn lease(folder: &CrewFolder) -> Box<dyn Lease> {
-    let budget = MachineWide::open(folder.clone(), surroundings(false));
+fn lease(directory: &CrewDirectory) -> Box<dyn Lease> {
+    let budget = MachineWide::open(directory.clone(), surroundings(false));
     assert_eq!(budget.why_alone(), None);
     let (priority, weight) = (Priority::Normal, Weight::default());
     budget.lease(Request { priority, weight, useful_width: 64, what: "this side".to_owned() })
@@ -241,16 +241,16 @@ fn users_have_tables_of_their_own_and_no_way_into_those_of_others() {
     let place = format!("in {}", parent.path().display());
     let mut first = start_as(USERS[0], &program, &place, ALL);
     has_all(&mut first);
-    let table = |user: u32| CrewFolder::at(parent.path().join(format!("manyhands-{user}"))).table();
+    let table = |user: u32| CrewDirectory::at(parent.path().join(format!("manyhands-{user}"))).table();
     let pry = format!("{ALL}, pry {}", table(USERS[0]).display());
     let mut second = start_as(USERS[1], &program, &place, &pry);
     has_all(&mut second);
     assert_eq!(second.says(), "PermissionDenied PermissionDenied PermissionDenied");
     for user in USERS {
-        let (file, folder) = (fs::metadata(table(user)).expect("there"), table(user));
-        let folder = fs::metadata(folder.parent().expect("a folder")).expect("there");
+        let (file, directory) = (fs::metadata(table(user)).expect("there"), table(user));
+        let directory = fs::metadata(directory.parent().expect("a folder")).expect("there");
         assert_eq!((file.uid(), file.mode() & 0o7777), (user, 0o600));
-        assert_eq!((folder.uid(), folder.mode() & 0o7777), (user, 0o700));
+        assert_eq!((directory.uid(), directory.mode() & 0o7777), (user, 0o700));
     }
     // Told to use the other one's, it is alone and says why.
     let foreign = format!("at {}", table(USERS[0]).parent().expect("a folder").display());
@@ -262,7 +262,7 @@ fn users_have_tables_of_their_own_and_no_way_into_those_of_others() {
 }
 
 #[test]
-fn a_folder_that_another_user_made_in_advance_is_not_trusted() {
+fn a_directory_that_another_user_made_in_advance_is_not_trusted() {
     if !works(&as_user(USERS[0]).each_ref().map(String::as_str)) {
         return;
     }
@@ -274,12 +274,12 @@ fn a_folder_that_another_user_made_in_advance_is_not_trusted() {
     let mut trapper = start_as(USERS[0], &program, &format!("at {}", trap.display()), "why");
     assert_eq!(trapper.says(), "shares");
     fs::set_permissions(&trap, Permissions::from_mode(0o777)).expect("root may");
-    fs::set_permissions(CrewFolder::at(&trap).table(), Permissions::from_mode(0o666)).expect("root may");
+    fs::set_permissions(CrewDirectory::at(&trap).table(), Permissions::from_mode(0o666)).expect("root may");
     let mut victim = start_as(USERS[1], &program, &place, ALL);
     assert_eq!(victim.says(), format!("trust '{}': it belongs to another user", trap.display()));
     assert_eq!((0..5).map(|_| victim.says()).collect::<Vec<_>>(), ["took", "took", "took", "took", "had not"]);
     // Root, who could write to it, does not trust it either.
-    let why = MachineWide::open(CrewFolder::at(&trap), surroundings(false)).why_alone().expect("a reason");
+    let why = MachineWide::open(CrewDirectory::at(&trap), surroundings(false)).why_alone().expect("a reason");
     assert!(why.ends_with("it belongs to another user"), "{why}");
     [trapper, victim].into_iter().for_each(OtherSide::end);
 }
@@ -292,16 +292,16 @@ fn runs_of_different_pid_namespaces_share_and_see_each_others_deaths() {
         return;
     }
     let parent = shared_memory();
-    let folder = CrewFolder::at(parent.path().join("crew"));
-    let place = format!("at {}", folder.path().display());
+    let directory = CrewDirectory::at(parent.path().join("crew"));
+    let place = format!("at {}", directory.path().display());
     // Inside dies, outside goes on.
     let mut inside = OtherSide::start(OTHER_PIDS, &itself(), &place, ALL);
     has_all(&mut inside);
-    let run = &seen(&folder).runs[0];
+    let run = &seen(&directory).runs[0];
     assert_eq!((run.pid, run.holds), (1, 4), "its number in its own namespace");
-    let outside = lease(&folder);
+    let outside = lease(&directory);
     let first = outside.take();
-    assert_eq!((seen(&folder).runs.len(), seen(&folder).above_capacity), (2, 1), "one table, one budget");
+    assert_eq!((seen(&directory).runs.len(), seen(&directory).above_capacity), (2, 1), "one table, one budget");
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| outside.take());
         inside.kill();
@@ -320,9 +320,9 @@ fn runs_of_different_pid_namespaces_share_and_see_each_others_deaths() {
 }
 
 /// A child in a mount namespace of its own, after a script has changed that.
-fn behind_mounts(script: &str, folder: &str) -> OtherSide {
+fn behind_mounts(script: &str, directory: &str) -> OtherSide {
     let script = format!("{script} && exec \"$@\"");
-    OtherSide::start(&["unshare", "--mount", "sh", "-e", "-c", &script, "sh"], &itself(), folder, ALL)
+    OtherSide::start(&["unshare", "--mount", "sh", "-e", "-c", &script, "sh"], &itself(), directory, ALL)
 }
 
 #[test]
@@ -331,21 +331,26 @@ fn without_shared_memory_to_write_to_a_run_is_alone_and_says_why() {
         return;
     }
     let parent = shared_memory();
-    let folder = parent.path().display();
-    drop(lease(&CrewFolder::at(parent.path().join("there"))));
-    let read_only = format!("mount --bind '{folder}' '{folder}' && mount -o remount,bind,ro '{folder}'");
-    let tiny = format!("mount -t tmpfs -o size=64k none '{folder}'");
-    let usual = format!("make '{}': ", CrewFolder::usual().path().display());
+    let directory = parent.path().display();
+    drop(lease(&CrewDirectory::at(parent.path().join("there"))));
+    let read_only = format!("mount --bind '{directory}' '{directory}' && mount -o remount,bind,ro '{directory}'");
+    let tiny = format!("mount -t tmpfs -o size=64k none '{directory}'");
+    let usual = format!("make '{}': ", CrewDirectory::usual().path().display());
     let cases = [
         ("mount -t tmpfs none /dev", String::new(), usual.clone(), "No such file"),
         ("mount -t tmpfs -o ro none /dev/shm", String::new(), usual, "Read-only file system"),
         (
             &read_only,
-            format!("at {folder}/there"),
-            format!("open '{folder}/there/{FILE_NAME}': "),
+            format!("at {directory}/there"),
+            format!("open '{directory}/there/{FILE_NAME}': "),
             "Read-only file system",
         ),
-        (&tiny, format!("at {folder}/new"), format!("find room for '{folder}/new/{FILE_NAME}': "), "No space left"),
+        (
+            &tiny,
+            format!("at {directory}/new"),
+            format!("find room for '{directory}/new/{FILE_NAME}': "),
+            "No space left",
+        ),
     ];
     for (script, told, operation, cause) in cases {
         let mut child = behind_mounts(script, &told);
@@ -359,9 +364,9 @@ fn without_shared_memory_to_write_to_a_run_is_alone_and_says_why() {
 #[test]
 fn nothing_is_asked_of_the_environment() {
     let parent = shared_memory();
-    let folder = format!("at {}", parent.path().join("crew").display());
+    let directory = format!("at {}", parent.path().join("crew").display());
     // No home, no runtime directory, no PATH.
-    let mut child = OtherSide::started(Command::new(itself()).env_clear(), &folder, ALL);
+    let mut child = OtherSide::started(Command::new(itself()).env_clear(), &directory, ALL);
     has_all(&mut child);
     child.end();
 }
@@ -370,18 +375,18 @@ fn nothing_is_asked_of_the_environment() {
 
 /// A control group of version 1, removed at the end. Its members must be gone by then.
 struct Group {
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Group {
     /// None, and the test left out, where there is no such controller to write to.
     fn make(controller: &str, settings: &[(&str, &str)]) -> Option<Self> {
-        let folder = PathBuf::from(format!("/sys/fs/cgroup/{controller}/manyhands-test-{}", std::process::id()));
+        let directory = PathBuf::from(format!("/sys/fs/cgroup/{controller}/manyhands-test-{}", std::process::id()));
         let make = || -> std::io::Result<()> {
-            fs::create_dir(&folder)?;
-            settings.iter().try_for_each(|(name, value)| fs::write(folder.join(name), value))
+            fs::create_dir(&directory)?;
+            settings.iter().try_for_each(|(name, value)| fs::write(directory.join(name), value))
         };
-        let group = Self { folder: folder.clone() };
+        let group = Self { directory: directory.clone() };
         match make() {
             Ok(()) => Some(group),
             Err(error) => {
@@ -392,19 +397,19 @@ impl Group {
     }
 
     /// This binary as a member, with the CPUs and the quota that the kernel tells it.
-    fn start(&self, folder: &CrewFolder, steps: &str) -> OtherSide {
-        let script = format!("echo $$ > '{}/cgroup.procs'; exec \"$@\"", self.folder.display());
+    fn start(&self, directory: &CrewDirectory, steps: &str) -> OtherSide {
+        let script = format!("echo $$ > '{}/cgroup.procs'; exec \"$@\"", self.directory.display());
         let mut command = Command::new("sh");
         command.args(["-e", "-c", &script, "sh"]).arg(itself()).env(REAL, "1");
-        OtherSide::started(&mut command, &format!("at {}", folder.path().display()), steps)
+        OtherSide::started(&mut command, &format!("at {}", directory.path().display()), steps)
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Never made, or the kernel has not yet let the last member go: then a folder stays in a tree that ends with the machine.
+        // Never made, or the kernel has not yet let the last member go: then a directory stays in a tree that ends with the machine.
         for _ in 0..100 {
-            match fs::remove_dir(&self.folder) {
+            match fs::remove_dir(&self.directory) {
                 Err(error) if error.raw_os_error() == Some(rustix::io::Errno::BUSY.raw_os_error()) => {
                     std::thread::sleep(Duration::from_millis(10));
                 }
@@ -419,11 +424,11 @@ fn runs_in_a_quota_group_never_use_more_hands_than_it_allows() {
     let settings = [("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "70000")];
     let Some(group) = Group::make("cpu", &settings) else { return };
     let parent = shared_memory();
-    let folder = CrewFolder::at(parent.path().join("crew"));
+    let directory = CrewDirectory::at(parent.path().join("crew"));
     let counters = parent.path().join("counters");
     fs::write(&counters, [0; 8 * COUNTERS]).expect("written");
     let steps = format!("why, capacity, churn {}", counters.display());
-    let mut members: Vec<OtherSide> = (0..3).map(|_| group.start(&folder, &steps)).collect();
+    let mut members: Vec<OtherSide> = (0..3).map(|_| group.start(&directory, &steps)).collect();
     for member in &mut members {
         assert_eq!(
             (member.says(), member.says()),
@@ -448,11 +453,11 @@ fn a_run_takes_only_cpus_that_its_mask_allows() {
     let settings = [("cpuset.mems", "0"), ("cpuset.cpus", &*one.to_string())];
     let Some(group) = Group::make("cpuset", &settings) else { return };
     let parent = shared_memory();
-    let folder = CrewFolder::at(parent.path().join("crew"));
-    let mut confined = group.start(&folder, "why, capacity, take, try");
+    let directory = CrewDirectory::at(parent.path().join("crew"));
+    let mut confined = group.start(&directory, "why, capacity, take, try");
     assert_eq!((0..4).map(|_| confined.says()).collect::<Vec<_>>(), ["shares", "1", "took", "had not"]);
     // Another one of the same single CPU, by its affinity: its first hand finds no CPU, though others are free.
-    let place = format!("at {}", folder.path().display());
+    let place = format!("at {}", directory.path().display());
     let pinned = |cpu: usize| {
         let mut command = Command::new("taskset");
         command.args(["-c", &cpu.to_string()]).arg(itself()).env(REAL, "1");
@@ -460,12 +465,12 @@ fn a_run_takes_only_cpus_that_its_mask_allows() {
     };
     let mut same = pinned(one);
     assert_eq!(same.says(), "took");
-    assert_eq!((seen(&folder).cpus, seen(&folder).above_capacity), (1, 1));
+    assert_eq!((seen(&directory).cpus, seen(&directory).above_capacity), (1, 1));
     let mut elsewhere = pinned(other);
     assert_eq!(elsewhere.says(), "took");
-    let census = seen(&folder);
+    let census = seen(&directory);
     assert_eq!((census.cpus, census.above_capacity, census.free), (2, 1, 0), "it has a CPU of its own");
-    let table = MemoryTable::open(&folder).expect("a table");
+    let table = MemoryTable::open(&directory).expect("a table");
     let masks: Vec<CpuSet> =
         row::present(table.words()).filter_map(|row| row::read(table.words(), row)).map(|seen| seen.cpus).collect();
     assert_eq!(masks, [one, one, other].map(|cpu| CpuSet::of([cpu])));

@@ -1,16 +1,16 @@
 //! When a run of the machine-wide budget hires a worker more.
 
 use crew::budget::cpu_set::CpuSet;
-use crew::budget::{Budget, CrewFolder, Lease, MachineWide, Priority, Request, Surroundings, Weight};
+use crew::budget::{Budget, CrewDirectory, Lease, MachineWide, Priority, Request, Surroundings, Weight};
 use machine::Host;
 use std::time::{Duration, Instant};
 
 /// CPUs in the table, whatever the machine has: words are numbers, nobody is bound to them.
 const CPUS: usize = 4;
 
-fn lease(folder: &CrewFolder) -> Box<dyn Lease> {
+fn lease(directory: &CrewDirectory) -> Box<dyn Lease> {
     let real = Surroundings::look(&Host::real()).expect("a readable /proc");
-    let budget = MachineWide::open(folder.clone(), Surroundings { cpus: CpuSet::of(0..CPUS), quota: None, ..real });
+    let budget = MachineWide::open(directory.clone(), Surroundings { cpus: CpuSet::of(0..CPUS), quota: None, ..real });
     let (priority, weight, what) = (Priority::Normal, Weight::default(), String::new());
     budget.lease(Request { priority, weight, useful_width: CPUS, what })
 }
@@ -27,11 +27,11 @@ fn until(mut is_so: impl FnMut() -> bool) {
 #[test]
 fn a_worker_who_would_only_wait_is_hired_in_turn() {
     let parent = tempfile::tempdir().expect("a folder");
-    let folder = CrewFolder::of_user_in(parent.path());
-    let first = lease(&folder);
+    let directory = CrewDirectory::of_user_in(parent.path());
+    let first = lease(&directory);
     assert!(first.may_grow(), "nobody is hungry");
     let hands: Vec<_> = (0..CPUS).map(|_| first.take()).collect();
-    let mut others: Vec<_> = (1..CPUS).map(|_| lease(&folder)).collect();
+    let mut others: Vec<_> = (1..CPUS).map(|_| lease(&directory)).collect();
     let mut theirs: Vec<_> = others.iter().map(|other| other.take()).collect();
     // Four runs, four CPUs: nobody is entitled to a second hand. Turns come once in 320 ms.
     let mut refused = 0;

@@ -12,24 +12,24 @@ struct Pool {
     read: OwnedFd,
     write: OwnedFd,
     flags: String,
-    _folder: Option<tempfile::TempDir>,
+    _directory: Option<tempfile::TempDir>,
 }
 
 impl Pool {
     fn of_descriptors(slots: &[u8]) -> Self {
         let (read, write) = rustix::pipe::pipe().expect("a pipe");
         let flags = format!(" -j9 --jobserver-auth={},{}", read.as_raw_fd(), write.as_raw_fd());
-        Self { read, write, flags, _folder: None }.with(slots)
+        Self { read, write, flags, _directory: None }.with(slots)
     }
 
     fn of_fifo(slots: &[u8]) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("GMfifo1");
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().join("GMfifo1");
         rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
         let read = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).expect("a reader");
         let write = rustix::fs::open(&path, OFlags::WRONLY, Mode::empty()).expect("a writer");
         let flags = format!("--jobserver-auth=fifo:{}", path.display());
-        Self { read, write, flags, _folder: Some(folder) }.with(slots)
+        Self { read, write, flags, _directory: Some(directory) }.with(slots)
     }
 
     fn with(self, slots: &[u8]) -> Self {

@@ -1,5 +1,5 @@
 //! Model of the table's protocol: processes come, take and give back, are killed and stopped between any two accesses to
-//! shared memory, also while they claim a row or tend the dead, under schedules that shuttle steers. Some use the hands that others
+//! shared memory, also while they claim a row or reap the dead, under schedules that shuttle steers. Some use the hands that others
 //! hold for them, as jobs do.
 //!
 //! Checked: no two live processes believe in the same hand, nor in the same claim to one, a hand is lost only by who was stopped, and when all is over every
@@ -7,7 +7,7 @@
 
 use crew::budget::cpu_set::CpuSet;
 use crew::budget::hands::{
-    Life, Taken, Witness, claim, claim_row, claims_of, empty, give_back, give_up, is_claimed, is_held, take, tend_all,
+    Life, Taken, Witness, claim, claim_row, claims_of, empty, give_back, give_up, is_claimed, is_held, reap_all, take,
 };
 use crew::budget::layout::{
     BITMAP_WORDS, ClaimWord, HUNGRY_AT, PRESENT_AT, ROW_WORDS, claim_word, field, hand_word, row_word,
@@ -66,8 +66,8 @@ struct World {
     believers: Mutex<[Option<Believer>; CPUS]>,
     /// Who believes to have claimed a CPU's hand, and which taking that was.
     claimers: Mutex<[Option<(Believer, Taken)>; CPUS]>,
-    /// The last passport that somebody wrote: a hand, and the claim of who handed it on.
-    passport: Mutex<Option<(Taken, Option<ClaimWord>)>>,
+    /// The last lease token that somebody wrote: a hand, and the claim of who handed it on.
+    lease_token: Mutex<Option<(Taken, Option<ClaimWord>)>>,
     /// How often each process was stopped.
     stops: Mutex<[u32; PROCESSES]>,
 }
@@ -87,7 +87,7 @@ impl World {
             fates: std::array::from_fn(|_| Fate::default()),
             believers: Mutex::new([None; CPUS]),
             claimers: Mutex::new([None; CPUS]),
-            passport: Mutex::new(None),
+            lease_token: Mutex::new(None),
             stops: Mutex::new([0; PROCESSES]),
         }
     }
@@ -193,9 +193,9 @@ impl Process<'_> {
         row::write(self, row, &self.entry());
         for _ in 0..ROUNDS {
             self.come_back(row);
-            // The hungry tend; here some do that are not, for the sake of more encounters.
+            // The hungry reap; here some do that are not, for the sake of more encounters.
             if shuttle::rand::thread_rng().gen_ratio(1, 3) {
-                tend_all(self, self, row);
+                reap_all(self, self, row);
             }
             if shuttle::rand::thread_rng().gen_ratio(1, 2) {
                 self.be_a_job(row);
@@ -203,7 +203,7 @@ impl Process<'_> {
             match take(self, row, &CpuSet::of(0..CPUS), self.number) {
                 Some(taken) => self.hold(taken),
                 None => {
-                    tend_all(self, self, row);
+                    reap_all(self, self, row);
                 }
             }
         }
@@ -233,34 +233,34 @@ impl Process<'_> {
     /// From here to the next access nobody else runs: belief and word change in one step.
     fn hold(&self, taken: Taken) {
         let own = Believer { process: self.number, stops: self.world.stops(self.number) };
-        let before = self.world.believers.lock().expect("no panic")[taken.post].replace(own);
+        let before = self.world.believers.lock().expect("no panic")[taken.cpu_slot].replace(own);
         if let Some(other) = before {
-            assert!(self.world.may_be_wrong(other), "{other:?} and {own:?} both hold CPU {}", taken.post);
+            assert!(self.world.may_be_wrong(other), "{other:?} and {own:?} both hold CPU {}", taken.cpu_slot);
         }
-        *self.world.passport.lock().expect("no panic") = Some((taken, None));
+        *self.world.lease_token.lock().expect("no panic") = Some((taken, None));
         // So long that its jobs can come.
         let is_held = (0..JOB_STEPS).all(|_| is_held(self, taken));
         assert!(is_held || self.world.may_be_wrong(own), "a hand was lost");
         // The belief goes before the word does: in between nobody believes, which is no mistake.
-        self.world.believers.lock().expect("no panic")[taken.post].take_if(|believer| *believer == own);
+        self.world.believers.lock().expect("no panic")[taken.cpu_slot].take_if(|believer| *believer == own);
         let was_held = give_back(self, taken);
         assert!(was_held || self.world.may_be_wrong(own), "a hand was lost");
     }
 }
 
 impl Process<'_> {
-    /// Uses the hand of the last passport, if nobody else does; or hands it on, as a runner that is a job, and takes it back.
+    /// Uses the hand of the last lease token, if nobody else does; or hands it on, as a runner that is a job, and takes it back.
     fn be_a_job(&self, row: usize) {
-        let passport = *self.world.passport.lock().expect("no panic");
-        let Some((taken, lent)) = passport else { return };
+        let lease_token = *self.world.lease_token.lock().expect("no panic");
+        let Some((taken, lent)) = lease_token else { return };
         // Before it claims: between the claim and the look behind it there is time to be stopped.
         let believer = Believer { process: self.number, stops: self.world.stops(self.number) };
         let Some(own) = claim(self, self, row, taken, lent) else { return };
         if shuttle::rand::thread_rng().gen_ratio(1, 3) {
-            *self.world.passport.lock().expect("no panic") = Some((taken, Some(own)));
+            *self.world.lease_token.lock().expect("no panic") = Some((taken, Some(own)));
             let again = if is_claimed(self, taken, own) { Some(own) } else { claim(self, self, row, taken, None) };
             again.inspect(|&own| {
-                give_up(self, taken.post, own);
+                give_up(self, taken.cpu_slot, own);
             });
             return;
         }
@@ -271,15 +271,15 @@ impl Process<'_> {
         if self.world.may_be_wrong(believer) {
             return;
         }
-        let before = self.world.claimers.lock().expect("no panic")[taken.post].replace((believer, taken));
+        let before = self.world.claimers.lock().expect("no panic")[taken.cpu_slot].replace((believer, taken));
         if let Some((other, of)) = before {
             // A claim of an earlier taking is noticed to be over at the next yield point.
             let is_excused = of != taken || self.world.may_be_wrong(other);
-            assert!(is_excused, "{other:?} and {believer:?} both claim CPU {}", taken.post);
+            assert!(is_excused, "{other:?} and {believer:?} both claim CPU {}", taken.cpu_slot);
         }
         let _looked = (0..JOB_STEPS / 2).all(|_| is_claimed(self, taken, own));
-        self.world.claimers.lock().expect("no panic")[taken.post].take_if(|claimer| *claimer == (believer, taken));
-        let was_ours = give_up(self, taken.post, own);
+        self.world.claimers.lock().expect("no panic")[taken.cpu_slot].take_if(|claimer| *claimer == (believer, taken));
+        let was_ours = give_up(self, taken.cpu_slot, own);
         let is_over = || !is_held(self, taken);
         assert!(was_ours || self.world.may_be_wrong(believer) || is_over(), "a claim was lost");
     }
@@ -333,7 +333,7 @@ fn schedule() {
 fn clean_up_and_count(world: &World) {
     let last = Process { world, number: PROCESSES - 1 };
     let own = claim_row(&last, &last).expect("all others are gone");
-    tend_all(&last, &last, own);
+    reap_all(&last, &last, own);
     for cpu in 0..CPUS {
         assert!(take(&last, own, &CpuSet::of([cpu]), cpu).is_some(), "CPU {cpu} is lost");
     }

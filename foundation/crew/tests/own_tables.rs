@@ -2,7 +2,7 @@
 
 use crew::budget::census::{RunState, census};
 use crew::budget::cpu_set::CpuSet;
-use crew::budget::{Budget, CrewFolder, HandBooks, MachineWide, Priority, Request, Surroundings, Weight};
+use crew::budget::{Budget, CrewDirectory, HandBooks, MachineWide, Priority, Request, Surroundings, Weight};
 use crew::jobserver::{Auth, Jobserver};
 use machine::Host;
 use std::ffi::OsString;
@@ -28,9 +28,9 @@ fn request(useful_width: usize) -> Request {
     Request { priority: Priority::Normal, weight: Weight::default(), useful_width, what: "a test".to_owned() }
 }
 
-fn budget(folder: &CrewFolder) -> MachineWide {
+fn budget(directory: &CrewDirectory) -> MachineWide {
     let real = Surroundings::look(&Host::real()).expect("a readable /proc");
-    let budget = MachineWide::open(folder.clone(), Surroundings { cpus: CpuSet::of(0..2), quota: None, ..real });
+    let budget = MachineWide::open(directory.clone(), Surroundings { cpus: CpuSet::of(0..2), quota: None, ..real });
     assert_eq!(budget.why_alone(), None);
     budget
 }
@@ -47,8 +47,8 @@ fn is_any_locked(files: &[File]) -> bool {
 fn who_waits_for_a_hand_asks_after_the_others_and_harms_none() {
     let Some(kept) = kept() else { return };
     let parent = tempfile::tempdir().expect("a folder");
-    let folder = CrewFolder::of_user_in(parent.path());
-    let (ours, theirs) = (budget(&folder).lease(request(2)), budget(&folder).lease(request(2)));
+    let directory = CrewDirectory::of_user_in(parent.path());
+    let (ours, theirs) = (budget(&directory).lease(request(2)), budget(&directory).lease(request(2)));
     // Both CPUs are taken.
     let (first, other) = (ours.take(), theirs.take());
     let is_given_back = AtomicBool::new(false);
@@ -76,10 +76,10 @@ fn who_waits_for_a_hand_asks_after_the_others_and_harms_none() {
 fn a_removed_table_is_left_for_the_next_and_the_row_there_outlives_who_took_it() {
     let Some(kept) = kept() else { return };
     let parent = tempfile::tempdir().expect("a folder");
-    let folder = CrewFolder::of_user_in(parent.path());
-    let lease = budget(&folder).lease(request(2));
+    let directory = CrewDirectory::of_user_in(parent.path());
+    let lease = budget(&directory).lease(request(2));
     let hand = lease.take();
-    std::fs::remove_dir_all(folder.path()).expect("removed");
+    std::fs::remove_dir_all(directory.path()).expect("removed");
     // Longer than it takes until somebody looks whether it is there still.
     std::thread::sleep(Duration::from_millis(1100));
     std::thread::scope(|scope| {
@@ -91,8 +91,8 @@ fn a_removed_table_is_left_for_the_next_and_the_row_there_outlives_who_took_it()
     });
     lease.give_back(hand);
     let next = lease.take();
-    let others = budget(&folder).lease(request(2));
-    let runs = || census(&folder).expect("the next one").runs;
+    let others = budget(&directory).lease(request(2));
+    let runs = || census(&directory).expect("the next one").runs;
     assert_eq!(runs().iter().filter(|run| run.state != RunState::Dead).count(), 2);
     // Whoever waits looks after the others, and would free what the dead hold.
     let (theirs, is_given_back) = (others.take(), AtomicBool::new(false));

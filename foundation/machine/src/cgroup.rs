@@ -57,8 +57,8 @@ pub struct GroupTasks {
     pub limit: u64,
     /// Tasks in it and below.
     pub now: u64,
-    /// The level's folder on the host.
-    pub folder: PathBuf,
+    /// The level's directory on the host.
+    pub directory: PathBuf,
 }
 
 /// Reads `/proc/self/cgroup`.
@@ -85,8 +85,8 @@ fn memberships_in(host: &Host, path: &Path) -> Result<Vec<Membership>, HostError
 pub struct CpuQuota {
     /// CPU time in thousandths of a core.
     pub millicores: u64,
-    /// The group's folder on the host.
-    pub folder: PathBuf,
+    /// The group's directory on the host.
+    pub directory: PathBuf,
 }
 
 /// The tightest CPU quota of this process's groups; none when nothing bounds it.
@@ -94,11 +94,11 @@ pub fn cpu_quota(host: &Host) -> Result<Option<CpuQuota>, HostError> {
     ControlGroups::of(host)?.cpu_quota(host)
 }
 
-/// A number by which processes in different mount namespaces know the same group: its folder's inode (cgroups(7)).
-pub fn group_number(host: &Host, folder: &Path) -> Result<u64, HostError> {
-    match std::fs::metadata(host.locate(folder)) {
+/// A number by which processes in different mount namespaces know the same group: its directory's inode (cgroups(7)).
+pub fn group_number(host: &Host, directory: &Path) -> Result<u64, HostError> {
+    match std::fs::metadata(host.locate(directory)) {
         Ok(status) => Ok(status.ino()),
-        Err(cause) => Err(HostError::Read { path: folder.to_owned(), cause }),
+        Err(cause) => Err(HostError::Read { path: directory.to_owned(), cause }),
     }
 }
 
@@ -124,10 +124,10 @@ pub fn is_frozen(host: &Host, pid: u32) -> Result<bool, HostError> {
     for (version, file, word) in
         [(Version::One, "freezer.state", "FROZEN"), (Version::Two, "cgroup.events", "frozen 1")]
     {
-        let folder = Levels::in_version(&groups, Controller::Freezer, version)?
-            .and_then(|levels| levels.folders.into_iter().next());
-        let Some(folder) = folder else { continue };
-        if host.read_if_there(&folder.join(file))?.is_some_and(|text| text.lines().any(|line| line == word)) {
+        let directory = Levels::in_version(&groups, Controller::Freezer, version)?
+            .and_then(|levels| levels.directories.into_iter().next());
+        let Some(directory) = directory else { continue };
+        if host.read_if_there(&directory.join(file))?.is_some_and(|text| text.lines().any(|line| line == word)) {
             return Ok(true);
         }
     }
@@ -182,16 +182,16 @@ impl ControlGroups {
     pub fn tasks(&self, host: &Host) -> Result<Option<GroupTasks>, HostError> {
         let Some(levels) = Levels::find(self, Controller::Pids)? else { return Ok(None) };
         let mut tightest: Option<GroupTasks> = None;
-        for folder in levels.folders {
-            let limit_path = folder.join("pids.max");
+        for directory in levels.directories {
+            let limit_path = directory.join("pids.max");
             let Some(text) = host.read_if_there(&limit_path)?.filter(|text| text != "max") else { continue };
             let limit = parse_number(&limit_path, "the limit", &text)?;
-            let now_path = folder.join("pids.current");
+            let now_path = directory.join("pids.current");
             let now = host.read_if_there(&now_path)?.map(|text| parse_number(&now_path, "the tasks", &text));
             let now = now.transpose()?.unwrap_or(0);
             let left = |tasks: &GroupTasks| tasks.limit.saturating_sub(tasks.now);
             if tightest.as_ref().is_none_or(|tightest| limit.saturating_sub(now) < left(tightest)) {
-                tightest = Some(GroupTasks { limit, now, folder });
+                tightest = Some(GroupTasks { limit, now, directory });
             }
         }
         Ok(tightest)
@@ -201,15 +201,15 @@ impl ControlGroups {
     pub fn cpu_quota(&self, host: &Host) -> Result<Option<CpuQuota>, HostError> {
         let Some(levels) = Levels::find(self, Controller::Cpu)? else { return Ok(None) };
         let mut tightest: Option<CpuQuota> = None;
-        for folder in &levels.folders {
+        for directory in &levels.directories {
             let quota = match levels.version {
-                Version::One => quota_v1(host, folder)?,
-                Version::Two => quota_v2(host, folder)?,
+                Version::One => quota_v1(host, directory)?,
+                Version::Two => quota_v2(host, directory)?,
             };
             let Some(millicores) = quota else { continue };
             // Of two equal quotas the outer one counts: more processes share it.
             if tightest.as_ref().is_none_or(|tightest| millicores <= tightest.millicores) {
-                tightest = Some(CpuQuota { millicores, folder: folder.clone() });
+                tightest = Some(CpuQuota { millicores, directory: directory.clone() });
             }
         }
         Ok(tightest)
@@ -225,11 +225,11 @@ impl ControlGroups {
         let Some(levels) = Levels::find(self, Controller::Memory)? else { return Ok(GroupMemory::default()) };
         let names = levels.version.memory_names();
         let mut memory = GroupMemory::default();
-        for folder in &levels.folders {
-            let Some(limit) = memory_limit(host, &folder.join(names.limit))? else { continue };
-            let usage = host.read_if_there(&folder.join(names.usage))?;
-            let usage = usage.map(|text| parse_number(&folder.join(names.usage), "the usage", &text)).transpose()?;
-            let used = usage.unwrap_or(0).saturating_sub(file_cache_bytes(host, folder, names)?);
+        for directory in &levels.directories {
+            let Some(limit) = memory_limit(host, &directory.join(names.limit))? else { continue };
+            let usage = host.read_if_there(&directory.join(names.usage))?;
+            let usage = usage.map(|text| parse_number(&directory.join(names.usage), "the usage", &text)).transpose()?;
+            let used = usage.unwrap_or(0).saturating_sub(file_cache_bytes(host, directory, names)?);
             memory.limit_bytes = lesser(memory.limit_bytes, Some(limit));
             memory.headroom_bytes = lesser(memory.headroom_bytes, Some(limit.saturating_sub(used)));
         }
@@ -274,11 +274,11 @@ impl Version {
     }
 }
 
-/// The folders of a group and its visible ancestors, nearest first.
+/// The directories of a group and its visible ancestors, nearest first.
 #[derive(Debug, PartialEq, Eq)]
 struct Levels {
     version: Version,
-    folders: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
 }
 
 impl Levels {
@@ -311,23 +311,23 @@ impl Levels {
         let Some(mount) = candidates.first() else {
             return Err(HostError::absent(Path::new("/proc/self/mountinfo"), "the mount of the control groups"));
         };
-        Ok(Some(Self { version, folders: folders(mount, &membership.path) }))
+        Ok(Some(Self { version, directories: directories(mount, &membership.path) }))
     }
 }
 
-/// The folder of `group` below `mount` and all above it up to the mount point.
-fn folders(mount: &Mount, group: &Path) -> Vec<PathBuf> {
+/// The directory of `group` below `mount` and all above it up to the mount point.
+fn directories(mount: &Mount, group: &Path) -> Vec<PathBuf> {
     // A group outside of what is mounted (`/../x` in a namespace, or the host's path in a container) cannot be seen:
     // what is mounted is then the nearest level that can.
     let below = group.strip_prefix(&mount.root).ok();
     let below = below.filter(|below| below.components().all(|part| matches!(part, Component::Normal(_))));
     let own = mount.mount_point.join(below.unwrap_or(Path::new("")));
-    own.ancestors().take_while(|folder| folder.starts_with(&mount.mount_point)).map(Path::to_owned).collect()
+    own.ancestors().take_while(|directory| directory.starts_with(&mount.mount_point)).map(Path::to_owned).collect()
 }
 
 /// `cpu.cfs_quota_us` of `cpu.cfs_period_us`; -1 is no quota.
-fn quota_v1(host: &Host, folder: &Path) -> Result<Option<u64>, HostError> {
-    let (quota_path, period_path) = (folder.join("cpu.cfs_quota_us"), folder.join("cpu.cfs_period_us"));
+fn quota_v1(host: &Host, directory: &Path) -> Result<Option<u64>, HostError> {
+    let (quota_path, period_path) = (directory.join("cpu.cfs_quota_us"), directory.join("cpu.cfs_period_us"));
     match host.read_if_there(&quota_path)?.as_deref() {
         None | Some("-1") => Ok(None),
         Some(quota) => {
@@ -339,8 +339,8 @@ fn quota_v1(host: &Host, folder: &Path) -> Result<Option<u64>, HostError> {
 }
 
 /// `cpu.max`: quota (or `max`) and period. The root group has no such file.
-fn quota_v2(host: &Host, folder: &Path) -> Result<Option<u64>, HostError> {
-    let path = folder.join("cpu.max");
+fn quota_v2(host: &Host, directory: &Path) -> Result<Option<u64>, HostError> {
+    let path = directory.join("cpu.max");
     let Some(text) = host.read_if_there(&path)? else { return Ok(None) };
     let (quota, period) = text.split_once(' ').ok_or_else(|| HostError::absent(&path, "the period"))?;
     if quota == "max" {
@@ -366,8 +366,8 @@ fn memory_limit(host: &Host, path: &Path) -> Result<Option<u64>, HostError> {
 }
 
 /// File cache of the group and those below it; nothing when the group keeps no statistics.
-fn file_cache_bytes(host: &Host, folder: &Path, names: MemoryNames) -> Result<u64, HostError> {
-    let path = folder.join("memory.stat");
+fn file_cache_bytes(host: &Host, directory: &Path, names: MemoryNames) -> Result<u64, HostError> {
+    let path = directory.join("memory.stat");
     let Some(text) = host.read_if_there(&path)? else { return Ok(0) };
     let mut sum: u64 = 0;
     for (name, value) in text.lines().filter_map(|line| line.split_once(' ')) {
@@ -562,8 +562,8 @@ mod tests {
         fake.file("/sys/fs/cgroup/outer/cpu.max", "200000 100000\n");
         fake.file("/sys/fs/cgroup/outer/inner/cpu.max", "200000 100000\n");
         let quota = cpu_quota(&fake.host()).expect("readable").expect("a quota");
-        assert_eq!(quota, CpuQuota { millicores: 2000, folder: PathBuf::from("/sys/fs/cgroup/outer") });
-        let number = group_number(&fake.host(), &quota.folder).expect("there");
-        assert_ne!(number, group_number(&fake.host(), &quota.folder.join("inner")).expect("there"));
+        assert_eq!(quota, CpuQuota { millicores: 2000, directory: PathBuf::from("/sys/fs/cgroup/outer") });
+        let number = group_number(&fake.host(), &quota.directory).expect("there");
+        assert_ne!(number, group_number(&fake.host(), &quota.directory.join("inner")).expect("there"));
     }
 }

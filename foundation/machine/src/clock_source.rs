@@ -14,9 +14,9 @@ pub struct ClockSource {
 
 /// Reads the kernel's first clock source.
 pub fn clock_source(host: &Host) -> Result<ClockSource, HostError> {
-    let folder = Path::new("/sys/devices/system/clocksource/clocksource0");
-    let current = host.read_if_there(&folder.join("current_clocksource"))?.filter(|name| !name.is_empty());
-    let available = host.read_if_there(&folder.join("available_clocksource"))?.unwrap_or_default();
+    let directory = Path::new("/sys/devices/system/clocksource/clocksource0");
+    let current = host.read_if_there(&directory.join("current_clocksource"))?.filter(|name| !name.is_empty());
+    let available = host.read_if_there(&directory.join("available_clocksource"))?.unwrap_or_default();
     Ok(ClockSource { current, available: available.split_whitespace().map(str::to_owned).collect() })
 }
 

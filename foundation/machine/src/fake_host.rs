@@ -7,23 +7,23 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A host made of files in a temporary folder.
+/// A host made of files in a temporary directory.
 pub(crate) struct FakeHost {
-    folder: TempDir,
+    directory: TempDir,
 }
 
 impl FakeHost {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        fs::create_dir_all(folder.path().join("sys")).expect("a folder for sys");
-        Self { folder }
+        let directory = tempfile::tempdir().expect("a temporary folder");
+        fs::create_dir_all(directory.path().join("sys")).expect("a folder for sys");
+        Self { directory }
     }
 
     pub(crate) fn host(&self) -> Host {
-        Host::rooted_at(self.folder.path())
+        Host::rooted_at(self.directory.path())
     }
 
-    /// Writes the file at the host's absolute `path`, with its folders.
+    /// Writes the file at the host's absolute `path`, with its directories.
     pub(crate) fn file(&self, path: &str, text: &str) {
         let located = self.locate(path);
         fs::create_dir_all(located.parent().expect("a parent")).expect("folders");
@@ -38,7 +38,7 @@ impl FakeHost {
     }
 
     fn locate(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path.trim_start_matches('/'))
+        self.directory.path().join(path.trim_start_matches('/'))
     }
 
     /// A cgroup v2 host whose process sits in `group`.

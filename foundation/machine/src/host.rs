@@ -26,12 +26,12 @@ impl Host {
         Self { root: root.into(), is_real: false }
     }
 
-    /// A folder of the host, for readers that open many files in it.
-    pub fn open_folder(&self, path: &Path) -> Result<OwnedFd, HostError> {
+    /// A directory of the host, for readers that open many files in it.
+    pub fn open_directory(&self, path: &Path) -> Result<OwnedFd, HostError> {
         use rustix::fs::{Mode, OFlags, open};
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match open(self.locate(path), flags, Mode::empty()) {
-            Ok(folder) => Ok(folder),
+            Ok(directory) => Ok(directory),
             Err(cause) => Err(HostError::Read { path: path.to_owned(), cause: cause.into() }),
         }
     }
@@ -75,7 +75,7 @@ fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
-    /// The file or folder could not be read.
+    /// The file or directory could not be read.
     #[error("read '{}'", path.display())]
     Read {
         /// Path on the host, without the fake root.
@@ -171,8 +171,8 @@ mod tests {
         assert_eq!(fake.host().read_if_there(Path::new("/sys/absent")).expect("absence is fine"), None);
         let error = fake.host().read_if_there(Path::new("/sys")).expect_err("a folder");
         assert!(matches!(error, HostError::Read { .. }));
-        assert!(fake.host().open_folder(Path::new("/sys")).is_ok());
-        let error = fake.host().open_folder(Path::new("/sys/there")).expect_err("a file");
+        assert!(fake.host().open_directory(Path::new("/sys")).is_ok());
+        let error = fake.host().open_directory(Path::new("/sys/there")).expect_err("a file");
         assert_eq!(error.to_string(), "read '/sys/there'");
     }
 

@@ -39,7 +39,7 @@ pub enum StorageKind {
     Unknown,
 }
 
-/// Says what the existing file or folder `path` is stored on. Links are followed.
+/// Says what the existing file or directory `path` is stored on. Links are followed.
 pub fn storage_of(host: &Host, path: &Path) -> Result<Storage, HostError> {
     let located = host.locate(path);
     let failed = |cause| HostError::Read { path: path.to_owned(), cause };
@@ -91,10 +91,10 @@ pub fn storage_of_device(host: &Host, device: u64) -> Result<Storage, HostError>
 fn describe(host: &Host, mount: Option<&Mount>, number: DeviceNumber) -> Result<Storage, HostError> {
     let absent = || HostError::absent(Path::new("/proc/self/mountinfo"), "the mount of a device");
     let mount = mount.ok_or_else(absent)?;
-    let folder = device_folder(host, number).or_else(|| source_folder(host, mount));
-    let device = folder.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    let rotational = folder.as_deref().and_then(rotational);
-    let is_virtual = folder.as_deref().is_some_and(is_virtual);
+    let directory = device_directory(host, number).or_else(|| source_directory(host, mount));
+    let device = directory.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let rotational = directory.as_deref().and_then(rotational);
+    let is_virtual = directory.as_deref().is_some_and(is_virtual);
     Ok(Storage {
         kind: kind(&mount.filesystem, device.as_deref(), rotational.filter(|turns| !turns || !is_virtual)),
         filesystem: mount.filesystem.clone(),
@@ -104,14 +104,14 @@ fn describe(host: &Host, mount: Option<&Mount>, number: DeviceNumber) -> Result<
     })
 }
 
-/// The folder of the whole device in sysfs. No device (tmpfs, overlay, btrfs) is none, not an error.
-fn device_folder(host: &Host, number: DeviceNumber) -> Option<PathBuf> {
+/// The directory of the whole device in sysfs. No device (tmpfs, overlay, btrfs) is none, not an error.
+fn device_directory(host: &Host, number: DeviceNumber) -> Option<PathBuf> {
     let link = format!("/sys/dev/block/{}:{}", number.major, number.minor);
     whole_device(&host.locate(Path::new(&link)))
 }
 
 /// The same by the name of what is mounted, for file systems with a number of their own.
-fn source_folder(host: &Host, mount: &Mount) -> Option<PathBuf> {
+fn source_directory(host: &Host, mount: &Mount) -> Option<PathBuf> {
     if !mount.source.starts_with("/dev") {
         return None;
     }
@@ -121,12 +121,12 @@ fn source_folder(host: &Host, mount: &Mount) -> Option<PathBuf> {
 }
 
 fn whole_device(link: &Path) -> Option<PathBuf> {
-    let folder = fs::canonicalize(link).ok()?;
-    if folder.join("partition").exists() { folder.parent().map(Path::to_owned) } else { Some(folder) }
+    let directory = fs::canonicalize(link).ok()?;
+    if directory.join("partition").exists() { directory.parent().map(Path::to_owned) } else { Some(directory) }
 }
 
-fn rotational(device_folder: &Path) -> Option<bool> {
-    match fs::read_to_string(device_folder.join("queue/rotational")).ok()?.trim_end() {
+fn rotational(device_directory: &Path) -> Option<bool> {
+    match fs::read_to_string(device_directory.join("queue/rotational")).ok()?.trim_end() {
         "0" => Some(false),
         "1" => Some(true),
         _ => None,
@@ -135,9 +135,9 @@ fn rotational(device_folder: &Path) -> Option<bool> {
 
 /// LIE: virtual disks (virtio, Xen) say that they turn unless the host was told better, network block devices too. A file that stands in for a
 /// disk says what the disk below it says; so do volumes of several disks, which name them.
-fn is_virtual(device_folder: &Path) -> bool {
-    let name = device_folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let below = fs::read_dir(device_folder.join("slaves")).into_iter().flatten().flatten();
+fn is_virtual(device_directory: &Path) -> bool {
+    let name = device_directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let below = fs::read_dir(device_directory.join("slaves")).into_iter().flatten().flatten();
     ["vd", "xvd", "nbd", "rbd", "loop"].iter().any(|prefix| name.starts_with(prefix))
         || below.filter_map(|disk| whole_device(&disk.path())).any(|disk| is_virtual(&disk))
 }
@@ -188,11 +188,11 @@ mod tests {
         for (disk, partition, number, rotational) in
             [("sda", "sda1", "8:1", "1\n"), ("nvme0n1", "nvme0n1p2", "259:2", "0\n")]
         {
-            let folder = format!("/sys/devices/pci/block/{disk}");
-            fake.file(&format!("{folder}/queue/rotational"), rotational);
-            fake.file(&format!("{folder}/{partition}/partition"), "1\n");
-            fake.link(&format!("/sys/dev/block/{number}"), &format!("{folder}/{partition}"));
-            fake.link(&format!("/sys/class/block/{partition}"), &format!("{folder}/{partition}"));
+            let directory = format!("/sys/devices/pci/block/{disk}");
+            fake.file(&format!("{directory}/queue/rotational"), rotational);
+            fake.file(&format!("{directory}/{partition}/partition"), "1\n");
+            fake.link(&format!("/sys/dev/block/{number}"), &format!("{directory}/{partition}"));
+            fake.link(&format!("/sys/class/block/{partition}"), &format!("{directory}/{partition}"));
         }
         fake.file("/sys/devices/virtio/block/vda/queue/rotational", "1\n");
         fake.link("/sys/dev/block/251:7", "/sys/devices/virtio/block/vda");
@@ -239,10 +239,10 @@ mod tests {
         for (volume, minor, disk) in
             [("dm-0", 0, Some("virtio/block/vda")), ("dm-1", 1, Some("pci/block/sda")), ("loop0", 2, None)]
         {
-            let folder = format!("/sys/devices/virtual/block/{volume}");
-            fake.file(&format!("{folder}/queue/rotational"), "1\n");
-            fake.link(&format!("/sys/dev/block/253:{minor}"), &folder);
-            disk.inspect(|disk| fake.link(&format!("{folder}/slaves/disk"), &format!("/sys/devices/{disk}")));
+            let directory = format!("/sys/devices/virtual/block/{volume}");
+            fake.file(&format!("{directory}/queue/rotational"), "1\n");
+            fake.link(&format!("/sys/dev/block/253:{minor}"), &directory);
+            disk.inspect(|disk| fake.link(&format!("{directory}/slaves/disk"), &format!("/sys/devices/{disk}")));
             mounts += &format!("{minor} 1 253:{minor} / /{volume} rw - ext4 /dev/{volume} rw\n");
         }
         fake.file("/proc/self/mountinfo", &mounts);
@@ -263,7 +263,7 @@ mod tests {
         let fake = fake_with_disks();
         fake.file("/dev/nvme0n1p2", "");
         fake.file("/srv/deep/file", "");
-        // The fake file's st_dev is the temporary folder's and matches no line, as with btrfs.
+        // The fake file's st_dev is the temporary directory's and matches no line, as with btrfs.
         let storage = storage_of(&fake.host(), Path::new("/srv/deep/file")).expect("a covered path");
         assert_eq!(storage.mount_point, Path::new("/srv"));
         assert_eq!(storage.filesystem, "btrfs");
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_path_is_looked_up_from_the_working_folder() {
+    fn a_relative_path_is_looked_up_from_the_working_directory() {
         let here = std::env::current_dir().expect("a working folder");
         let relative = storage_of(&Host::real(), Path::new(".")).expect("it is mounted");
         assert_eq!(relative, storage_of(&Host::real(), &here).expect("it is mounted"));

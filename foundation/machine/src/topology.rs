@@ -67,9 +67,9 @@ mod tests {
     fn host(cpus: &[(&str, &str)]) -> FakeHost {
         let fake = FakeHost::new();
         for (number, (siblings, capacity)) in cpus.iter().enumerate() {
-            let folder = format!("/sys/devices/system/cpu/cpu{number}");
-            fake.file(&format!("{folder}/topology/thread_siblings_list"), siblings);
-            fake.file(&format!("{folder}/cpu_capacity"), capacity);
+            let directory = format!("/sys/devices/system/cpu/cpu{number}");
+            fake.file(&format!("{directory}/topology/thread_siblings_list"), siblings);
+            fake.file(&format!("{directory}/cpu_capacity"), capacity);
         }
         fake
     }

@@ -1,6 +1,6 @@
 //! Golden command lines: small shell scripts whose whole output and exit code are written down beside them.
 //!
-//! A case is `NAME.cmd`, run by `sh` in a fresh folder, with `NAME.stdout`, `NAME.stderr` and `NAME.exit` (absent means
+//! A case is `NAME.cmd`, run by `sh` in a fresh directory, with `NAME.stdout`, `NAME.stderr` and `NAME.exit` (absent means
 //! empty, and 0). In an expected line `[..]` stands for anything. `MH_GOLDEN_ACCEPT=1` writes down what happened instead of
 //! comparing. Bytes that are no text are compared, and written down, as `\xNN`; the case must not print such text itself.
 
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// A folder of cases, with those in the folders below it, and how to run them.
+/// A directory of cases, with those in the directories below it, and how to run them.
 #[derive(Clone, Debug)]
 pub struct Golden {
     cases: PathBuf,
@@ -47,7 +47,7 @@ const SCRIPT: &str = "cmd";
 const EXPECTATIONS: [&str; 3] = ["stdout", "stderr", "exit"];
 
 impl Golden {
-    /// The cases in `cases`, run with the folder `programs` first in `PATH`. The mode is taken from the environment.
+    /// The cases in `cases`, run with the directory `programs` first in `PATH`. The mode is taken from the environment.
     pub fn new(cases: impl Into<PathBuf>, programs: impl Into<PathBuf>) -> Self {
         let is_accepted = std::env::var_os("MH_GOLDEN_ACCEPT").is_some_and(|value| value == "1");
         let mode = if is_accepted { GoldenMode::Accept } else { GoldenMode::Compare };
@@ -89,7 +89,7 @@ impl Golden {
 
     /// Runs all cases in order of their names and compares them.
     ///
-    /// A script sees `PATH`, `LC_ALL=C`, `TZ=UTC`, `HOME` and `TMPDIR` (its own fresh folder), and `CASE_FOLDER`, where its
+    /// A script sees `PATH`, `LC_ALL=C`, `TZ=UTC`, `HOME` and `TMPDIR` (its own fresh directory), and `CASE_DIRECTORY`, where its
     /// `.cmd` lies with whatever files it shares with others.
     pub fn run(&self) -> io::Result<Findings> {
         let mut findings = Findings::default();
@@ -142,15 +142,15 @@ impl Golden {
     }
 
     fn outcome(&self, script: &Path) -> io::Result<ProgramOutcome> {
-        let folder = tempfile::tempdir()?;
+        let directory = tempfile::tempdir()?;
         let script = fs::canonicalize(script)?;
         let inherited = std::env::var_os("PATH").unwrap_or_default();
-        let folders = [fs::canonicalize(&self.programs)?].into_iter().chain(std::env::split_paths(&inherited));
-        let path = std::env::join_paths(folders).map_err(io::Error::other)?;
+        let directories = [fs::canonicalize(&self.programs)?].into_iter().chain(std::env::split_paths(&inherited));
+        let path = std::env::join_paths(directories).map_err(io::Error::other)?;
         let mut command = Command::new("sh");
-        command.arg(&script).current_dir(folder.path()).env_clear();
+        command.arg(&script).current_dir(directory.path()).env_clear();
         command.env("PATH", path).env("LC_ALL", "C").env("TZ", "UTC");
-        command.env("HOME", folder.path()).env("TMPDIR", folder.path());
+        command.env("HOME", directory.path()).env("TMPDIR", directory.path());
         command.env("CASE_FOLDER", script.parent().unwrap_or(Path::new("/")));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         run_to_end(command, b"", self.time_limit)
@@ -161,12 +161,12 @@ impl Golden {
     }
 }
 
-/// All files in `folder` and below, sorted.
-fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// All files in `directory` and below, sorted.
+fn files_below(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    let mut unseen = vec![folder.to_owned()];
-    while let Some(folder) = unseen.pop() {
-        for entry in fs::read_dir(&folder)? {
+    let mut unseen = vec![directory.to_owned()];
+    while let Some(directory) = unseen.pop() {
+        for entry in fs::read_dir(&directory)? {
             let path = entry?.path();
             if path.is_dir() { unseen.push(path) } else { files.push(path) }
         }
@@ -285,10 +285,10 @@ mod tests {
     use super::*;
     use crate::tree::TempTree;
 
-    /// A folder `cases` with these files, and an empty folder `programs`.
+    /// A directory `cases` with these files, and an empty directory `programs`.
     fn golden(files: &[(&str, &str)]) -> (TempTree, Golden) {
         let tree = TempTree::new();
-        tree.folder("cases").folder("programs");
+        tree.directory("cases").directory("programs");
         for (name, text) in files {
             tree.file(format!("cases/{name}"), text);
         }
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "there are no cases")]
-    fn a_folder_without_cases_is_a_mistake() {
+    fn a_directory_without_cases_is_a_mistake() {
         golden(&[]).1.check();
     }
 }

@@ -56,7 +56,7 @@ pub const TIME_LIMIT: Duration = Duration::from_secs(300);
 #[derive(Clone, Debug)]
 pub struct TestProgram {
     path: PathBuf,
-    folder: Option<PathBuf>,
+    directory: Option<PathBuf>,
     variables: Vec<(OsString, OsString)>,
     time_limit: Duration,
 }
@@ -64,13 +64,16 @@ pub struct TestProgram {
 impl TestProgram {
     /// The executable file of that name in `PATH`.
     pub fn find(name: &str) -> Option<Self> {
-        let folders = std::env::var_os("PATH")?;
-        std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| is_executable(path)).map(Self::at)
+        let directories = std::env::var_os("PATH")?;
+        std::env::split_paths(&directories)
+            .map(|directory| directory.join(name))
+            .find(|path| is_executable(path))
+            .map(Self::at)
     }
 
     /// The program at `path`.
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), folder: None, variables: Vec::new(), time_limit: TIME_LIMIT }
+        Self { path: path.into(), directory: None, variables: Vec::new(), time_limit: TIME_LIMIT }
     }
 
     /// Where it is.
@@ -78,10 +81,10 @@ impl TestProgram {
         &self.path
     }
 
-    /// Runs it in `folder` instead of this process's.
+    /// Runs it in `directory` instead of this process's.
     #[must_use]
-    pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.folder = Some(folder.into());
+    pub fn in_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
         self
     }
 
@@ -107,8 +110,8 @@ impl TestProgram {
     ) -> io::Result<ProgramOutcome> {
         let mut command = Command::new(&self.path);
         command.args(arguments).envs(self.variables.iter().map(|(name, value)| (name, value)));
-        if let Some(folder) = &self.folder {
-            command.current_dir(folder);
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
         }
         run_to_end(command, stdin, self.time_limit)
     }
@@ -308,8 +311,8 @@ mod tests {
 
     #[test]
     fn lines_are_appended_whole() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("left-out");
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().join("left-out");
         append(&path, "one\n").expect("written");
         append(&path, "two\n").expect("written");
         assert_eq!(fs::read_to_string(&path).expect("readable"), "one\ntwo\n");

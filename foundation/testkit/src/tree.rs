@@ -1,4 +1,4 @@
-//! Folder trees: making one for a test, and comparing what a program left with what it should have left.
+//! Directory trees: making one for a test, and comparing what a program left with what it should have left.
 //! Compares names, contents, modes and times; owners, hard links and extended attributes are not looked at.
 
 use std::collections::BTreeMap;
@@ -11,10 +11,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 pub use tempfile::TempDir;
 
-/// A temporary folder that is filled step by step and removed at the end. Panics where the file system refuses.
+/// A temporary directory that is filled step by step and removed at the end. Panics where the file system refuses.
 #[derive(Debug)]
 pub struct TempTree {
-    folder: TempDir,
+    directory: TempDir,
 }
 
 impl Default for TempTree {
@@ -24,31 +24,31 @@ impl Default for TempTree {
 }
 
 impl TempTree {
-    /// An empty folder.
+    /// An empty directory.
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a temporary folder can be made") }
+        Self { directory: tempfile::tempdir().expect("a temporary folder can be made") }
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
-    /// Writes a file and the folders above it.
+    /// Writes a file and the directories above it.
     pub fn file(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) -> &Self {
         let path = self.prepare(name);
         fs::write(&path, content).unwrap_or_else(|error| panic!("could not write {path:?}: {error}"));
         self
     }
 
-    /// Makes a folder and those above it.
-    pub fn folder(&self, name: impl AsRef<Path>) -> &Self {
+    /// Makes a directory and those above it.
+    pub fn directory(&self, name: impl AsRef<Path>) -> &Self {
         let path = self.prepare(name);
         fs::create_dir_all(&path).unwrap_or_else(|error| panic!("could not make {path:?}: {error}"));
         self
     }
 
-    /// Makes a symbolic link to `target`, which is taken as it is, and the folders above it.
+    /// Makes a symbolic link to `target`, which is taken as it is, and the directories above it.
     pub fn link(&self, name: impl AsRef<Path>, target: impl AsRef<Path>) -> &Self {
         let path = self.prepare(name);
         symlink(target, &path).unwrap_or_else(|error| panic!("could not link {path:?}: {error}"));
@@ -63,7 +63,7 @@ impl TempTree {
         self
     }
 
-    /// Sets the time of the last change, in time since 1970. Folders change when something is put into them: set theirs
+    /// Sets the time of the last change, in time since 1970. Directories change when something is put into them: set theirs
     /// last.
     pub fn modified(&self, name: impl AsRef<Path>, since_1970: Duration) -> &Self {
         let path = self.prepare(name);
@@ -73,7 +73,7 @@ impl TempTree {
         self
     }
 
-    /// The full path of `name`, with the folders above it made.
+    /// The full path of `name`, with the directories above it made.
     fn prepare(&self, name: impl AsRef<Path>) -> PathBuf {
         let path = self.path().join(name);
         if let Some(parent) = path.parent() {
@@ -83,14 +83,14 @@ impl TempTree {
     }
 }
 
-/// All that is in a folder, by relative name, at one moment. The folder itself is not part of it.
+/// All that is in a directory, by relative name, at one moment. The directory itself is not part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeSnapshot {
     /// What lies under each name.
     pub entries: BTreeMap<PathBuf, TreeEntry>,
 }
 
-/// One file, folder, link or other thing.
+/// One file, directory, link or other thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeEntry {
     /// What it is and holds.
@@ -113,8 +113,8 @@ pub enum EntryContent {
         /// A 64-bit digest of what is in it.
         digest: u64,
     },
-    /// A folder; what is in it stands under names of its own.
-    Folder,
+    /// A directory; what is in it stands under names of its own.
+    Directory,
     /// A symbolic link.
     Link {
         /// Where it points.
@@ -125,14 +125,14 @@ pub enum EntryContent {
 }
 
 impl TreeSnapshot {
-    /// Looks at everything in `folder`. Links are not followed.
-    pub fn of(folder: &Path) -> io::Result<Self> {
+    /// Looks at everything in `directory`. Links are not followed.
+    pub fn of(directory: &Path) -> io::Result<Self> {
         let mut entries = BTreeMap::new();
         let mut unseen = vec![PathBuf::new()];
         while let Some(relative) = unseen.pop() {
-            for item in fs::read_dir(folder.join(&relative))? {
+            for item in fs::read_dir(directory.join(&relative))? {
                 let name = relative.join(item?.file_name());
-                let path = folder.join(&name);
+                let path = directory.join(&name);
                 let metadata = fs::symlink_metadata(&path)?;
                 if metadata.is_dir() {
                     unseen.push(name.clone());
@@ -165,7 +165,7 @@ impl TreeEntry {
         let content = if kind.is_file() {
             EntryContent::File { bytes: metadata.len(), digest: digest(path)? }
         } else if kind.is_dir() {
-            EntryContent::Folder
+            EntryContent::Directory
         } else if kind.is_symlink() {
             EntryContent::Link { target: fs::read_link(path)? }
         } else {
@@ -196,7 +196,7 @@ mod tests {
 
     fn sample() -> TempTree {
         let tree = TempTree::new();
-        tree.file("a/one", "1").file("a/two", "22").folder("empty").link("a/link", "one");
+        tree.file("a/one", "1").file("a/two", "22").directory("empty").link("a/link", "one");
         tree.mode("a/one", 0o640);
         for name in ["a/one", "a/two", "a", "empty"] {
             tree.modified(name, Duration::new(1_000_000_000, 5));

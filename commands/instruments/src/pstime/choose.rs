@@ -5,8 +5,8 @@ use super::plan::Plan;
 use mh_kit::context::Context;
 use mh_kit::failure::Failure;
 use mh_kit::instrument::live::Output;
-use observe::family::Family;
 use observe::model::{EndedOne, EndedUsage, Idlers, Interval, ProcessUsage};
+use observe::process_tree::ProcessTree;
 use observe::row::{ProcessRow, RowGrouping, grouped, of_processes, of_threads, sort};
 use observe::sample::{HostSample, ProcessIdentity, ProcessSample};
 use observe::source::accounts::Accounts;
@@ -88,22 +88,22 @@ impl<'plan> Chosen<'plan> {
     }
 
     /// The processes whose children are followed.
-    pub fn families(&self, sample: &HostSample) -> Vec<Family> {
-        let mut families: Vec<Family> = sample
+    pub fn families(&self, sample: &HostSample) -> Vec<ProcessTree> {
+        let mut families: Vec<ProcessTree> = sample
             .processes
             .iter()
             .filter(|process| self.is_one(process))
-            .map(|process| Family::of(process.pid))
+            .map(|process| ProcessTree::of(process.pid))
             .collect();
         families.iter_mut().for_each(|family| family.follow(sample));
         families
     }
 
     /// Whether nobody is left to watch.
-    pub fn are_all_gone(&self, sample: &HostSample, families: &[Family]) -> bool {
+    pub fn are_all_gone(&self, sample: &HostSample, families: &[ProcessTree]) -> bool {
         let only_numbers = !self.plan.pids.is_empty() && self.plan.names.is_empty();
         let all_ended = self.plan.pids.iter().all(|pid| sample.process(*pid).is_none());
-        only_numbers && all_ended && families.iter().all(Family::is_extinct)
+        only_numbers && all_ended && families.iter().all(ProcessTree::is_extinct)
     }
 
     /// The rows of an interval, filtered, added up, sorted; `families` stand for processes where children are followed.

@@ -4,8 +4,8 @@
 use super::NAME;
 use crate::job_slots::{self, SlotStyle, with_pool};
 use clap::{Arg, Args, Command};
-use crew::budget::passport::VARIABLE;
-use crew::budget::{MachineWide, Passport, Priority, Proxy, Request, Surroundings};
+use crew::budget::lease_token::VARIABLE;
+use crew::budget::{LeaseToken, MachineWide, Priority, Proxy, Request, Surroundings};
 use crew::jobserver::CountedPool;
 use crew::plan::Plan;
 use crew::steward::{Guest, Steward};
@@ -399,7 +399,7 @@ impl Outside<'_> {
                 let mut steward = Steward::new(proxy, self.width(), self.allowed.clone());
                 let outcome = steward.begin(&signs.is_given_up).map(|cpus| {
                     self.guest.offer(steward.jobs());
-                    self.start(&cpus, steward.passport())
+                    self.start(&cpus, steward.lease_token())
                 });
                 let is_started = matches!(outcome, Some(Ok(_)));
                 signs.tell(outcome);
@@ -408,10 +408,10 @@ impl Outside<'_> {
                 }
                 steward.end();
             });
-            let end = self.listen(&signs, || proxy.ring());
+            let end = self.listen(&signs, || proxy.wake());
             signs.is_given_up.store(true, Ordering::SeqCst);
             signs.is_over.store(true, Ordering::SeqCst);
-            proxy.ring();
+            proxy.wake();
             keeper.join().expect("the keeper of the hands does not panic");
             end
         })
@@ -431,7 +431,7 @@ impl Outside<'_> {
     }
 
     /// Starts it from a thread that has put on the CPUs and the class which the program inherits, and that ends with this.
-    fn start(&self, cpus: &[usize], passport: Option<Passport>) -> Result<Pid, StartFault> {
+    fn start(&self, cpus: &[usize], passport: Option<LeaseToken>) -> Result<Pid, StartFault> {
         std::thread::scope(|scope| {
             let starter = scope.spawn(|| {
                 let _on_all_then = scheduling::stay_on(cpus);
@@ -444,7 +444,7 @@ impl Outside<'_> {
         })
     }
 
-    fn spawn(&self, passport: Option<Passport>) -> Result<Pid, StartFault> {
+    fn spawn(&self, passport: Option<LeaseToken>) -> Result<Pid, StartFault> {
         let mut arguments = Words::default();
         for word in &self.args.command {
             arguments.push(word.as_bytes()).map_err(|nul| StartFault::Words(std::io::Error::other(nul)))?;
@@ -550,7 +550,7 @@ impl Outside<'_> {
 }
 
 /// This process's variables, and the hands that the program, or one `mh` below it, may use as its own.
-fn variables(passport: Option<Passport>, besides: &[OsString]) -> Result<Words, StartFault> {
+fn variables(passport: Option<LeaseToken>, besides: &[OsString]) -> Result<Words, StartFault> {
     let mut words = Words::default();
     let given = crate::xjobs::environment();
     let is_named = |word: &[u8], name: &[u8]| word.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"="));

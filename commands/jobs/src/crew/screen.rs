@@ -5,7 +5,7 @@ use super::{NAME, failure, show};
 use crew::budget::census::{Census, CensusRun, RunState};
 use crew::budget::orders::{PauseOrder, RunOrder, give};
 use crew::budget::watch::Watch;
-use crew::budget::{CrewFolder, Priority};
+use crew::budget::{CrewDirectory, Priority};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::screen::{LiveScreen, ScreenContent};
 use parking_lot::Mutex;
@@ -39,7 +39,7 @@ const HELP: &[&str] = &[
 type Seen = Arc<Mutex<Result<Census, String>>>;
 
 /// Shows the folder's table until a key or a signal ends it.
-pub fn open(folder: &CrewFolder) -> Result<Outcome, Failure> {
+pub fn open(folder: &CrewDirectory) -> Result<Outcome, Failure> {
     let watch = Watch::open(folder).map_err(|error| failure("watch the table", &error))?;
     let refused = |error: std::io::Error| Failure::Environment {
         command: NAME,
@@ -87,7 +87,7 @@ fn keep_looking(mut watch: Watch, seen: &Seen, bell: &Bell) {
 
 /// What is shown.
 struct Runs {
-    folder: CrewFolder,
+    folder: CrewDirectory,
     seen: Seen,
     shown: Result<Census, String>,
     /// The chosen run's process: rows move, it does not.
@@ -97,7 +97,7 @@ struct Runs {
 }
 
 impl Runs {
-    fn new(folder: CrewFolder, seen: Seen) -> Self {
+    fn new(folder: CrewDirectory, seen: Seen) -> Self {
         Self { folder, seen, shown: Ok(Census::default()), chosen: 0, said: String::new() }
     }
 
@@ -251,7 +251,7 @@ mod tests {
     fn screen(runs: Vec<CensusRun>) -> LiveScreen<Runs> {
         let census = Census { cpus: 2, free: 0, used_by_others: 0, above_capacity: 0, runs };
         let seen = Arc::new(Mutex::new(Ok(census)));
-        let mut screen = LiveScreen::new(Runs::new(CrewFolder::at("/nowhere/at/all"), seen));
+        let mut screen = LiveScreen::new(Runs::new(CrewDirectory::at("/nowhere/at/all"), seen));
         assert!(screen.refresh(), "there is something to be seen");
         assert!(!screen.refresh(), "and then nothing new");
         screen
@@ -303,7 +303,7 @@ mod tests {
     fn nobody_there_is_said() {
         assert!(
             drawn(
-                &LiveScreen::new(Runs::new(CrewFolder::at("/nowhere"), Arc::new(Mutex::new(Ok(Census::default()))))),
+                &LiveScreen::new(Runs::new(CrewDirectory::at("/nowhere"), Arc::new(Mutex::new(Ok(Census::default()))))),
                 80,
                 24
             )

@@ -4,7 +4,7 @@
 use super::NAME;
 use super::unread_slots::unread_slots;
 use clap::Args;
-use crew::budget::CrewFolder;
+use crew::budget::CrewDirectory;
 use crew::budget::census::{Census, CensusRun, RunState, census};
 use crew::budget::table::TableError;
 use crew::budget::watch::Watch;
@@ -42,7 +42,7 @@ pub struct WaitArgs {
 }
 
 /// Waits.
-pub fn run(context: &mut Context, folder: &CrewFolder, args: &WaitArgs) -> Result<Outcome, Failure> {
+pub fn run(context: &mut Context, folder: &CrewDirectory, args: &WaitArgs) -> Result<Outcome, Failure> {
     let mut watch = match Watch::open(folder) {
         Ok(watch) => watch,
         // None can be made, so there is nobody to wait for.

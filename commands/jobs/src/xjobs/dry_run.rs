@@ -54,7 +54,7 @@ pub fn show(context: &Context, mut job: Job) -> Result<Outcome, Failure> {
 fn around(command: &str, own: Option<&More>, defaults: &More) -> String {
     let none = More::default();
     let own = own.unwrap_or(&none);
-    let mut line = own.folder.iter().map(|folder| format!("cd {}; ", quoted(folder))).collect::<String>();
+    let mut line = own.directory.iter().map(|folder| format!("cd {}; ", quoted(folder))).collect::<String>();
     line.extend(own.variables.iter().map(|variable| format!("{} ", assignment(variable))));
     line.push_str(command);
     line.extend(own.stdin.as_ref().or(defaults.stdin.as_ref()).map(|path| format!(" < {}", quoted(path))));
@@ -119,7 +119,7 @@ mod tests {
     fn folder_variables_and_files_stand_around_a_command() {
         let target = |path: &str, opening| Some(OutputTarget { path: path.as_bytes().to_vec(), opening });
         let own = More {
-            folder: Some(b"a b".to_vec()),
+            directory: Some(b"a b".to_vec()),
             variables: vec![b"X=1 2".to_vec()],
             stdin: Some(b"i".to_vec()),
             stdout: target("o", ExistingOutput::New),

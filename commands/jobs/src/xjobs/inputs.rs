@@ -4,7 +4,7 @@
 use super::more_args::unescaped;
 use super::plan::usage;
 use super::{Called, NAME, XjobsArgs};
-use crew::budget::passport;
+use crew::budget::lease_token;
 use jobs::blocks::{BlockReader, BlockSyntax};
 use jobs::fill::{self, ArgumentRoom};
 use jobs::list::{Bundle, Combinations, JsonRecords, ListReader, Pairing, Syntax};
@@ -379,7 +379,7 @@ fn lines_in(input: &OwnedFd, args: &XjobsArgs) -> Option<u64> {
 pub fn environment() -> jobs::Variables {
     let mut words = jobs::Variables::default();
     // Each job is told which hands are its own; those of this process are not a job's.
-    for (name, value) in mh_kit::context::variables().filter(|(name, _)| name != passport::VARIABLE) {
+    for (name, value) in mh_kit::context::variables().filter(|(name, _)| name != lease_token::VARIABLE) {
         let variable: OsString = [name, value].join("=".as_ref());
         // What came from the kernel has no NUL.
         let _never_refused = words.push(&variable.into_vec());

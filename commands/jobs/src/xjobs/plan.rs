@@ -63,7 +63,7 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
         tag: tag(args),
         // COMPAT: xjobs puts errors of jobs among their output.
         errors: if called == Called::OldName { Errors::WithOutput } else { Errors::Apart },
-        spill_folder: temporary_folder(),
+        spill_directory: temporary_folder(),
         // COMPAT: none at all, as GNU parallel has it.
         timeout: args.timeout.filter(|limit| *limit != TimeLimit::Fixed(Duration::ZERO)),
         ending: ending(&args.term_seq)?,
@@ -77,7 +77,7 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
         path: variable("PATH")
             .map_or_else(|| b"/usr/local/bin:/usr/bin:/bin".to_vec(), |path| path.as_bytes().to_vec()),
         // One that has been removed has no name: nobody can come back to it.
-        folder: std::env::current_dir().unwrap_or_default(),
+        directory: std::env::current_dir().unwrap_or_default(),
         environment: inputs::environment(),
     };
     let List { source, name, is_server, total } = list;
@@ -179,7 +179,11 @@ fn output(args: &XjobsArgs) -> OutputManner {
 /// COMPAT: with placeholders it is a name, else a folder.
 fn layout(name: &OsStr) -> ResultLayout {
     let template = Template::with_placeholders(&[name.as_bytes().to_vec()], b"{}", Shell::None);
-    if template.has_placeholders() { ResultLayout::Name(template) } else { ResultLayout::Folder(PathBuf::from(name)) }
+    if template.has_placeholders() {
+        ResultLayout::Name(template)
+    } else {
+        ResultLayout::Directory(PathBuf::from(name))
+    }
 }
 
 fn tag(args: &XjobsArgs) -> Option<Template> {

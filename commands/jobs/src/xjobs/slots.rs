@@ -45,5 +45,5 @@ pub fn open(context: &Context, args: &XjobsArgs, shared: &Shared, lease: &dyn Le
 }
 
 fn serve(style: SlotStyle, proxy: Box<dyn Proxy>, options: &RunOptions) -> io::Result<SlotServer> {
-    SlotServer::new(proxy, pool(style, &options.spill_folder)?)
+    SlotServer::new(proxy, pool(style, &options.spill_directory)?)
 }

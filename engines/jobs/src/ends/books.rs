@@ -125,7 +125,7 @@ impl RunBooks {
         number: u64,
         key: Option<JobKey>,
         target: &OutputTarget,
-        folder: Option<&[u8]>,
+        directory: Option<&[u8]>,
     ) -> Result<(OwnedFd, Option<OwnFile>), StartFault> {
         let (made, done) = (self.made.get(&number), &self.done);
         let is_own = |mark| {
@@ -133,7 +133,7 @@ impl RunBooks {
                 || key.is_some() && done.as_ref().is_some_and(|done| done.has_made(key, mark))
         };
         let claim = OutputOpening { naming: self.naming(), own: Own::Emptied, is_own: &is_own };
-        let opened = start::open_output(target, folder, &claim)?;
+        let opened = start::open_output(target, directory, &claim)?;
         if let (_, Some(made)) = &opened {
             self.made.entry(number).or_default().push(made.mark);
         }
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn what_one_run_wrote_the_next_one_leaves_out_or_knows_as_interrupted() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let path = folder.path().join("journal");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("journal");
         let template = Template::appending(&[], crate::template::Shell::None);
         let specs = [1, 2, 3].map(|number| {
             let mut spec = Spec { number, ..Spec::default() };
@@ -208,9 +208,9 @@ mod tests {
 
     #[test]
     fn a_file_is_the_jobs_own_until_the_job_has_ended() {
-        let folder = tempfile::tempdir().expect("a directory");
+        let directory = tempfile::tempdir().expect("a directory");
         let mut books = books(Path::new("/dev/null"), None);
-        let path = folder.path().join("o").into_os_string().into_encoded_bytes();
+        let path = directory.path().join("o").into_os_string().into_encoded_bytes();
         let target = OutputTarget { path, opening: ExistingOutput::New };
         let (_, made) = books.open_output(7, None, &target, None).expect("it is new");
         start::name(made.expect("a file")).expect("the name is free");

@@ -25,7 +25,7 @@ use typical::Typical;
 /// Signals are reported once, and again when the loop asks for them again.
 const SIGNAL_FLAGS: EventFlags = EventFlags::IN.union(EventFlags::ONESHOT);
 
-/// LIMIT: how late a signal may be heard while starters' jobs end. Shorter: the loop wakes more often for ends that are not its own.
+/// LIMIT: how late a signal may be heard while spawners' jobs end. Shorter: the loop wakes more often for ends that are not its own.
 const SIGNALS_REST: Duration = Duration::from_millis(20);
 
 /// Whether more jobs start.
@@ -165,7 +165,7 @@ impl<'a> RunClock<'a> {
         is_new
     }
 
-    /// Signals that have arrived; what is left over wakes the loop again. Ends of what starters wait for are announced to the loop as well:
+    /// Signals that have arrived; what is left over wakes the loop again. Ends of what spawners wait for are announced to the loop as well:
     /// it listens again when most of them have passed. A job of its own (`waits_itself`) is heard at once.
     pub fn arrived(&mut self, now: Instant, waits_itself: bool) -> Vec<i32> {
         self.signals_rest_until = Some(now + if waits_itself { Duration::ZERO } else { SIGNALS_REST });
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_rest_while_starters_wait_and_are_heard_at_once_otherwise() {
+    fn signals_rest_while_spawners_wait_and_are_heard_at_once_otherwise() {
         with_clock(None, |clock, now| {
             clock.arrived(now, false);
             assert_eq!(clock.listen(now).expect("an epoll"), Some(now + SIGNALS_REST));

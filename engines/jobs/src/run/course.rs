@@ -2,7 +2,7 @@
 //! order is here. Every job that was read is delivered once, with output or without, so that `-k` never waits in vain.
 
 use super::outputs::{Owed, Printed};
-use super::starters::{Mover, Prepared};
+use super::spawners::{Mover, Prepared};
 use super::starts::UnstartedFate;
 use super::trees;
 use super::{Asking, JobEnd, RunEvent, Runner, Running, SeenJob, Stop};
@@ -128,7 +128,7 @@ impl Runner<'_> {
     /// Whether there may be another one to start.
     fn try_to_start(&mut self, pending: Pending, mover: Mover) -> bool {
         let width = self.starts.options.width;
-        let Some(starter) = self.starts.starters.for_next(mover, width) else {
+        let Some(spawner) = self.starts.spawners.for_next(mover, width) else {
             self.is_left_to_loop = true;
             self.intake.queue.put_back(pending);
             return false;
@@ -143,7 +143,7 @@ impl Runner<'_> {
             Ok(running) => running,
             Err((pending, fault)) => return self.cannot_start(pending, crew, &fault),
         };
-        let prepared = self.prepare(&mut running, slot, self.starts.places.staff.passport(&crew));
+        let prepared = self.prepare(&mut running, slot, self.starts.places.staff.lease_token(&crew));
         self.report_book_faults();
         match prepared {
             Ok(Preparation::LeftOut(earlier)) => {
@@ -157,12 +157,12 @@ impl Runner<'_> {
                 false
             }
             Ok(Preparation::Ready(prepared)) => {
-                self.note_start(slot, Running { crew, starter, ..running });
-                match starter {
-                    Mover::Loop => self.starts.starters.give_to_loop(prepared),
-                    Mover::Starter(index) => {
+                self.note_start(slot, Running { crew, spawner, ..running });
+                match spawner {
+                    Mover::Loop => self.starts.spawners.give_to_loop(prepared),
+                    Mover::Spawner(index) => {
                         self.hold_outputs_open(&prepared);
-                        self.starts.starters.give(index, prepared);
+                        self.starts.spawners.give(index, prepared);
                     }
                 }
                 !self.starts.holds.has_delay()
@@ -191,7 +191,7 @@ impl Runner<'_> {
         &mut self,
         running: &mut Running,
         slot: usize,
-        passport: Option<String>,
+        lease_token: Option<String>,
     ) -> Result<Preparation, StartFault> {
         let is_first = running.pending.failures == 0;
         let text = running.text_for_shell.as_deref();
@@ -212,7 +212,7 @@ impl Runner<'_> {
             self.observer.tell(&RunEvent::Interrupted(running.view()));
         }
         self.ends.books.begin(running.key, running.number(), &running.made)?;
-        let prepared = self.starts.complete(running, slot, opened, passport)?;
+        let prepared = self.starts.complete(running, slot, opened, lease_token)?;
         // The clocks stop before the spawn: its cost is the job's.
         running.times.started = Instant::now();
         Ok(Preparation::Ready(prepared))
@@ -333,7 +333,7 @@ impl Runner<'_> {
         self.report_book_faults();
     }
 
-    /// Reaps what the loop started and has ended, and orphans. Starters reap what they started.
+    /// Reaps what the loop started and has ended, and orphans. Spawners reap what they started.
     pub(super) fn reap(&mut self) {
         loop {
             // One end may be the reason to end others.
@@ -353,7 +353,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Reaps a starter's job that has ended.
+    /// Reaps a spawner's job that has ended.
     pub(super) fn reap_started(&mut self, process: Pid) {
         let known = self.jobs.of(process).map(Running::known);
         let death = known.and_then(|known| self.ends.reap_known(process, &known));

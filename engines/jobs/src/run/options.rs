@@ -36,7 +36,7 @@ pub struct RunOptions {
     /// Whether errors go the way of outputs.
     pub errors: Errors,
     /// For outputs that are too large for memory.
-    pub spill_folder: PathBuf,
+    pub spill_directory: PathBuf,
     /// A time for each job.
     pub timeout: Option<TimeLimit>,
     /// How jobs are ended.
@@ -57,8 +57,8 @@ pub struct RunOptions {
     pub asking: Asking,
     /// Where programs are found: PATH's value.
     pub path: Vec<u8>,
-    /// Where the runner is, and each job that names no folder.
-    pub folder: PathBuf,
+    /// Where the runner is, and each job that names no directory.
+    pub directory: PathBuf,
     /// What jobs get: `NAME=value`.
     pub environment: Words,
 }
@@ -147,7 +147,7 @@ impl RunOptions {
             order: OutputOrder::AsListed,
             tag: None,
             errors: Errors::Apart,
-            spill_folder: PathBuf::from("/tmp"),
+            spill_directory: PathBuf::from("/tmp"),
             timeout: None,
             ending: Vec::new(),
             retries: 0,
@@ -158,7 +158,7 @@ impl RunOptions {
             halt: None,
             asking: Asking::Never,
             path: b"/bin".to_vec(),
-            folder: PathBuf::from("/"),
+            directory: PathBuf::from("/"),
             environment: Words::default(),
         }
     }

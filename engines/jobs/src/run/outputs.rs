@@ -83,7 +83,7 @@ pub(super) struct Outputs {
     manner: OutputManner,
     order: OutputOrder,
     errors: Errors,
-    spill_folder: PathBuf,
+    spill_directory: PathBuf,
     scratch: Vec<u8>,
     poll: Poll,
 }
@@ -103,7 +103,7 @@ impl Outputs {
             manner: options.output.clone(),
             order: options.order,
             errors: options.errors,
-            spill_folder: options.spill_folder.clone(),
+            spill_directory: options.spill_directory.clone(),
             scratch: vec![0; READ_BYTES],
             poll,
         })
@@ -125,8 +125,8 @@ impl Outputs {
         let is_live = self.manner == OutputManner::Lines
             && (self.order == OutputOrder::AsEnded || number == self.delivery.next_number());
         let (flow, lines) = match is_live {
-            true => capture.take_lines(&mut self.scratch, tag, &self.spill_folder),
-            false => (capture.take_in(&mut self.scratch, tag, &self.spill_folder), Vec::new()),
+            true => capture.take_lines(&mut self.scratch, tag, &self.spill_directory),
+            false => (capture.take_in(&mut self.scratch, tag, &self.spill_directory), Vec::new()),
         };
         if flow == Flow::Ended {
             self.poll.forget(capture.pipe());
@@ -192,7 +192,7 @@ impl Outputs {
                 // Copies of its other end that a child has which is being started would go on ringing.
                 self.poll.forget(capture.pipe());
             }
-            capture.drain(&mut self.scratch, printing.tag.as_deref(), &self.spill_folder);
+            capture.drain(&mut self.scratch, printing.tag.as_deref(), &self.spill_directory);
             let (kept, bytes, lost) = capture.finish();
             (printed.parts[stream], printed.bytes[stream]) = (kept, bytes);
             printed.fault = printed.fault.or(lost);

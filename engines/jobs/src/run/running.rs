@@ -1,7 +1,7 @@
 //! Jobs that have a place: what each of them is, and the table of them, by slot and by process. Pure books; decides nothing.
 
 use super::clock::Due;
-use super::starters::Mover;
+use super::spawners::Mover;
 use super::{JobEnd, JobView};
 use crate::admission::Need;
 use crate::classes::JobClass;
@@ -31,7 +31,7 @@ pub(super) struct Running {
     /// Its process, once it has begun.
     pub pid: Option<Pid>,
     /// Who starts it and waits for it.
-    pub starter: Mover,
+    pub spawner: Mover,
     pub crew: JobCrew,
     pub printing: Printing,
     pub times: Times,
@@ -70,7 +70,7 @@ pub(super) struct Times {
 #[derive(Default)]
 pub(super) struct Below {
     /// The hands that they know of.
-    pub passport: Option<String>,
+    pub lease_token: Option<String>,
     /// Those that have left its group, as they were when it was last signalled.
     pub outsiders: Vec<Pid>,
     /// Orphans of its group that have ended.
@@ -93,7 +93,7 @@ impl Running {
             text_for_shell: None,
             key: None,
             pid: None,
-            starter: Mover::Loop,
+            spawner: Mover::Loop,
             crew: JobCrew::default(),
             printing: Printing::default(),
             times: Times { started: now, began_s: 0.0, waited_ns: 0, started_as: 0, chain: Chain::default() },

@@ -11,7 +11,7 @@ mod spares;
 pub(super) use holds::{LOOK_AGAIN_AFTER, UnstartedFate};
 
 use super::clock::Cause;
-use super::starters::Starters;
+use super::spawners::Spawners;
 use super::streams::Streams;
 use super::{JobEnd, RunOptions, Running};
 use crate::admission::AdmissionRefusal;
@@ -35,7 +35,7 @@ use sys::spawn::Spawner;
 pub(super) struct Starts<'a> {
     pub options: RunOptions,
     pub places: Places,
-    pub starters: Starters,
+    pub spawners: Spawners,
     pub memory: JobMemory,
     pub holds: Holds,
     pub spares: Spares,
@@ -59,7 +59,7 @@ impl<'a> Starts<'a> {
         let mut spawner = Spawner::new(signals, options.environment.clone());
         Ok(Self {
             places: Places::new(staff),
-            starters: Starters::new(&options),
+            spawners: Spawners::new(&options),
             memory: JobMemory::new(&mut options),
             holds: Holds::new(options.delay),
             spares: Spares::new(options.slots.clone(), &mut spawner)?,
@@ -159,7 +159,7 @@ impl<'a> Starts<'a> {
         let verdict = self.shortages.judge(fault.is_a_shortage(), any_runs);
         if verdict == UnstartedFate::Wait {
             if fault.is_for_want_of_processes() {
-                self.starters.retire();
+                self.spawners.retire();
             }
             self.holds.hold(Cause::Short, now);
         }

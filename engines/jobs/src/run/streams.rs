@@ -40,12 +40,12 @@ impl Streams {
         let no_more = More::default();
         let (number, more) = (pending.spec.number, pending.spec.more.as_deref().unwrap_or(&no_more));
         let mut open_own = |books: &mut RunBooks, target| -> Result<Stream, StartFault> {
-            let (file, new) = books.open_output(number, *key, target, more.folder.as_deref())?;
+            let (file, new) = books.open_output(number, *key, target, more.directory.as_deref())?;
             made.extend(new);
             Ok(Arc::new(file))
         };
         let input = match (&more.stdin, &more.block) {
-            (Some(path), _) => Arc::new(start::open_input(path, more.folder.as_deref())?),
+            (Some(path), _) => Arc::new(start::open_input(path, more.directory.as_deref())?),
             (None, Some(block)) => {
                 *sent_bytes = block.len() as u64;
                 Arc::new(start::hold(block).map_err(StartFault::Pipe)?)

@@ -3,7 +3,7 @@
 
 use super::EndStep;
 use super::running::{Jobs, Running};
-use crew::budget::passport;
+use crew::budget::lease_token;
 use machine::Host;
 use rustix::process::{Pid, getpid};
 use std::num::NonZeroI32;
@@ -17,7 +17,7 @@ struct Orphan {
     group: Option<Pid>,
     start_ticks: u64,
     /// The hands that it was told of.
-    passport: Option<String>,
+    lease_token: Option<String>,
 }
 
 /// All processes, and the orphans among them.
@@ -55,8 +55,8 @@ impl OrphanSurvey {
         let orphans = children.filter(|child| jobs.of(*child).is_none()).filter_map(|pid| {
             let number = pid.as_raw_nonzero().get().cast_unsigned();
             let facts = machine::process_facts(host, number).ok()??;
-            let passport = machine::process_variable(host, number, passport::VARIABLE);
-            Some(Orphan { pid, group: group_of(pid), start_ticks: facts.start_ticks, passport })
+            let lease_token = machine::process_variable(host, number, lease_token::VARIABLE);
+            Some(Orphan { pid, group: group_of(pid), start_ticks: facts.start_ticks, lease_token })
         });
         let orphans = orphans.collect();
         Self { processes, orphans }
@@ -81,8 +81,8 @@ impl OrphanSurvey {
         let is_of_job = |orphan: &&Orphan| {
             orphan.group == Some(pid)
                 // Two jobs may have had the same hand, but one after the other. Inside a tick, numbers tell who came later.
-                || (orphan.passport.is_some()
-                    && orphan.passport == running.below.passport
+                || (orphan.lease_token.is_some()
+                    && orphan.lease_token == running.below.lease_token
                     && begun.is_some_and(|begun| (begun, pid.as_raw_nonzero()) < orphan.begun()))
         };
         let orphans: Vec<Pid> = self.orphans.iter().filter(is_of_job).map(|orphan| orphan.pid).collect();

@@ -3,7 +3,7 @@
 
 use super::clock::{Cause, ForegroundWish, SignalRequest};
 use super::outputs::{Fate, Owed, Trouble};
-use super::starters::{AbortsWhenPanicking, Mover, Prepared, SharedRun};
+use super::spawners::{AbortsWhenPanicking, Mover, Prepared, SharedRun};
 use super::starts::LOOK_AGAIN_AFTER;
 use super::trees::OrphanSurvey;
 use super::{EventMoment, JobView, RunEvent, Runner, Running, SetupFault, Stop};
@@ -21,7 +21,7 @@ pub(super) enum LoopState {
     Asleep(Option<Instant>),
 }
 
-/// The loop. Starters take their turns while it sleeps, or starts a program itself.
+/// The loop. Spawners take their turns while it sleeps, or starts a program itself.
 pub(super) fn turn_until_done(shared: &SharedRun<'_>) -> Result<(), SetupFault> {
     let poll = shared.lock().poll.clone();
     let mut spawner = shared.spawner();
@@ -32,9 +32,9 @@ pub(super) fn turn_until_done(shared: &SharedRun<'_>) -> Result<(), SetupFault> 
             let mut runner = shared.lock();
             let next = runner.move_on_by_loop();
             if !matches!(next, Ok(Step::Start(_) | Step::Sleep(_))) {
-                runner.starts.starters.dismiss();
+                runner.starts.spawners.dismiss();
             }
-            let unborn = runner.starts.starters.take_unborn();
+            let unborn = runner.starts.spawners.take_unborn();
             drop(runner);
             shared.bear(unborn, scope);
             match next? {
@@ -72,7 +72,7 @@ impl Runner<'_> {
             self.rest();
         }
         self.move_on(Mover::Loop);
-        if let Some(prepared) = self.starts.starters.next_of_loop() {
+        if let Some(prepared) = self.starts.spawners.next_of_loop() {
             return Ok(Step::Start(prepared));
         }
         if self.is_done() { Ok(Step::End) } else { Ok(Step::Sleep(self.begin_sleep()?)) }
@@ -84,7 +84,7 @@ impl Runner<'_> {
         if let Err(error) = slept
             && error != rustix::io::Errno::INTR
         {
-            self.starts.starters.dismiss();
+            self.starts.spawners.dismiss();
             return Err(error.into());
         }
         let now = Instant::now();
@@ -154,12 +154,12 @@ impl Runner<'_> {
             || self.next_deadline(Instant::now()).is_some_and(is_earlier)
         {
             self.loop_is = LoopState::Awake;
-            self.starts.places.staff.ringer().ring();
+            self.starts.places.staff.waker().wake();
         }
     }
 
     pub(super) fn take_signals(&mut self) {
-        let waits_itself = self.jobs.iter().any(|running| running.starter == Mover::Loop);
+        let waits_itself = self.jobs.iter().any(|running| running.spawner == Mover::Loop);
         for signal in self.clock.arrived(Instant::now(), waits_itself) {
             let asked = self.clock.understand(signal, self.jobs.count() > 0);
             asked.into_iter().for_each(|asked| self.act(asked));

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 /// LIMIT: descriptors looked up at once; what is left waits for the next look.
 const LOOKS_MAX: usize = 64;
-/// LIMIT: folders that are visited to find control groups.
-const FOLDERS_MAX: usize = 20_000;
+/// LIMIT: directories that are visited to find control groups.
+const DIRECTORIES_MAX: usize = 20_000;
 
 /// Files behind the descriptors of the slowest calls, as far as they were looked up in time.
 ///
@@ -66,14 +66,14 @@ pub fn name_groups(host: &Host, snapshot: &mut CallSnapshot) {
     }
     let Some(hierarchy) = Hierarchies::find(host).usage else { return };
     let root = hierarchy.mount_point;
-    let mut folders = vec![root.clone()];
-    for _visit in 0..FOLDERS_MAX {
-        let Some(folder) = folders.pop() else { break };
+    let mut directories = vec![root.clone()];
+    for _visit in 0..DIRECTORIES_MAX {
+        let Some(folder) = directories.pop() else { break };
         let number = std::fs::metadata(&folder).map(|status| status.ino());
         for (_, path) in wanted.iter_mut().filter(|(group, _)| number.as_ref().is_ok_and(|number| number == group)) {
             **path = Some(format!("{}{}", hierarchy.root, below(&root, &folder)));
         }
-        folders.extend(subfolders(&folder));
+        directories.extend(subdirectories(&folder));
     }
 }
 
@@ -82,10 +82,10 @@ fn below(root: &Path, folder: &Path) -> String {
 }
 
 /// A group that is gone has none.
-fn subfolders(folder: &Path) -> Vec<PathBuf> {
+fn subdirectories(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.map(|entry| entry.path()).collect()
+    let directories = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    directories.map(|entry| entry.path()).collect()
 }
 
 #[cfg(test)]

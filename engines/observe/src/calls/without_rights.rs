@@ -105,7 +105,7 @@ impl CallSampler {
 
     fn search(&mut self, now: Instant) {
         let mut processes = Vec::new();
-        // A folder that cannot be listed now is listed next time.
+        // A directory that cannot be listed now is listed next time.
         if self.files.numbers(&mut processes).is_err() {
             return;
         }

@@ -43,7 +43,7 @@ pub fn memory(files: &mut Files) -> Option<(u64, u64, u64)> {
 /// In KiB, the sizes of huge pages that Linux has on any machine: one pool each.
 const HUGE_PAGE_SIZES: [u64; 9] = [64, 1024, 2048, 16_384, 32_768, 524_288, 1_048_576, 2_097_152, 16_777_216];
 
-/// What the pools of huge pages in this folder (`/sys/kernel/mm/hugepages`) still have: free pages that are promised to nobody, and those that
+/// What the pools of huge pages in this directory (`/sys/kernel/mm/hugepages`) still have: free pages that are promised to nobody, and those that
 /// may be added. None where there is no pool.
 pub fn huge_pages_left(pools: &mut Files) -> Option<u64> {
     let lefts = HUGE_PAGE_SIZES.iter().filter_map(|size| {

@@ -323,7 +323,7 @@ impl<'host> Surveyor<'host> {
         let mut tasks = self.task_limits(wanted);
         if let Some(limit) = groups.as_ref().and_then(|groups| groups.tasks(self.host).ok().flatten()) {
             let left = limit.limit.saturating_sub(limit.now);
-            tasks.push(TaskRoom { limit: format!("pids.max of {}", limit.folder.display()), left });
+            tasks.push(TaskRoom { limit: format!("pids.max of {}", limit.directory.display()), left });
         }
         HostRoom {
             memory_total_bytes: total,

@@ -6,7 +6,7 @@ use super::tree::{AKnot, FolderNode, Node, Place, Run, source_of, target_of};
 use super::{Complaint, MakeWhat};
 use crate::finding::{Finding, number};
 use crate::operand::Parent;
-use crew::scatter::{Branch, Knot};
+use crew::scatter::{Branch, TreeNode};
 use files::{DEFAULT_LIST, Directory, FileReference, Follow, KeptDirectory, Status, how};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -67,7 +67,7 @@ impl Run<'_> {
     pub fn finish_folder(
         &self,
         folder: &FolderNode,
-        knot: &Knot<Node>,
+        knot: &TreeNode<Node>,
         above: Option<&AKnot>,
         branch: &mut Branch<'_, Self>,
     ) {

@@ -10,7 +10,7 @@ use super::metadata::{Carried, carry};
 use super::tree::{Run, Seed};
 use super::{Complaint, Make, Sparse};
 use crate::finding::Finding;
-use crew::scatter::{Branch, Grown};
+use crew::scatter::{Branch, Expanded};
 use files::{Directory, FileReference, FileType, Follow, HandedFd, Status, own_path};
 use rustix::fs::OFlags;
 use std::os::fd::{AsFd, OwnedFd};
@@ -137,12 +137,12 @@ impl Large {
     }
 
     /// Plants the next pieces.
-    pub fn plant_pieces(&self, next: &mut u64, branch: &mut Branch<'_, Run<'_>>) -> Grown {
+    pub fn plant_pieces(&self, next: &mut u64, branch: &mut Branch<'_, Run<'_>>) -> Expanded {
         let pieces = self.status.bytes().div_ceil(PIECE_BYTES);
         let end = (*next + PIECES_PLANTED).min(pieces);
-        (*next..end).for_each(|number| branch.plant(Seed::Piece(number)));
+        (*next..end).for_each(|number| branch.spawn(Seed::Piece(number)));
         *next = end;
-        if end < pieces { Grown::More } else { Grown::Done }
+        if end < pieces { Expanded::More } else { Expanded::Done }
     }
 
     /// Copies one piece.

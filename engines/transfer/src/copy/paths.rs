@@ -3,7 +3,7 @@
 use super::tree::{Node, Place, Run};
 use crate::finding::joined;
 use crate::operand::trimmed;
-use crew::scatter::Knot;
+use crew::scatter::TreeNode;
 use std::ffi::{CStr, CString};
 
 impl Run<'_> {
@@ -23,12 +23,12 @@ impl Run<'_> {
         }
     }
 
-    pub fn source_path_of(&self, knot: &Knot<Node>) -> Vec<u8> {
+    pub fn source_path_of(&self, knot: &TreeNode<Node>) -> Vec<u8> {
         let (job, names) = names_of(knot);
         whole(trimmed(&self.copying.jobs[job].source), &names)
     }
 
-    pub fn target_path_of(&self, knot: &Knot<Node>) -> Vec<u8> {
+    pub fn target_path_of(&self, knot: &TreeNode<Node>) -> Vec<u8> {
         let (job, names) = names_of(knot);
         whole(trimmed(&self.copying.jobs[job].target), &names)
     }
@@ -59,7 +59,7 @@ fn whole(top: &[u8], names: &[CString]) -> Vec<u8> {
 }
 
 /// The names from a folder up to, and without, its job's.
-fn names_of(knot: &Knot<Node>) -> (usize, Vec<CString>) {
+fn names_of(knot: &TreeNode<Node>) -> (usize, Vec<CString>) {
     let folder = knot.node.folder();
     let mut names = Vec::new();
     let mut name = folder.source.name().to_owned();

@@ -15,7 +15,7 @@ use crate::finding::{Finding, number};
 use crate::folder::{descriptor, make_room};
 use crate::operand::{Operand, Parent};
 use crate::tally::Counts;
-use crew::scatter::{Begun, Branch, Grown, Knot, Scattered, Tree};
+use crew::scatter::{Begun, Branch, Expanded, Scattered, Tree, TreeNode};
 use files::{
     DescriptorBudget, Directory, FileReference, FileType, Follow, HandedFd, Identity, KeptDirectory, ListBuffer,
     OwnTable, Status, WorkerTables, how, list_buffer, list_some, tidy,
@@ -90,7 +90,7 @@ pub struct FolderNode {
     pub inherits: bool,
 }
 
-pub type AKnot = Arc<Knot<Node>>;
+pub type AKnot = Arc<TreeNode<Node>>;
 
 /// Where growth is.
 pub enum Growth {
@@ -146,9 +146,9 @@ pub enum Place<'a> {
 }
 
 impl Tree for Run<'_> {
-    type Seed = Seed;
+    type Task = Seed;
     type Node = Node;
-    type Growth = Growth;
+    type Expansion = Growth;
     type Scratch = Scratch;
     type Report = Finding<Complaint>;
 
@@ -195,10 +195,10 @@ impl Tree for Run<'_> {
         begun
     }
 
-    fn grow(&self, knot: &AKnot, growth: &mut Growth, branch: &mut Branch<'_, Self>) -> Grown {
+    fn expand(&self, knot: &AKnot, growth: &mut Growth, branch: &mut Branch<'_, Self>) -> Expanded {
         match growth {
             Growth::List { source, target } => self.grow_folder(knot, source, target.as_ref(), branch),
-            Growth::Nothing => Grown::Done,
+            Growth::Nothing => Expanded::Done,
             Growth::Pieces(next) => match &knot.node {
                 Node::Large(large) => large.plant_pieces(next, branch),
                 Node::Folder(_) => unreachable!("folders have no pieces"),
@@ -206,7 +206,7 @@ impl Tree for Run<'_> {
         }
     }
 
-    fn leave(&self, knot: &Knot<Node>, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) {
+    fn leave(&self, knot: &TreeNode<Node>, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) {
         match &knot.node {
             Node::Large(large) => large.finish(self, branch),
             Node::Folder(folder) => {
@@ -255,7 +255,7 @@ impl<'a> Run<'a> {
     /// Leaves `seed` to whoever has time.
     fn plant(&self, seed: Seed, branch: &mut Branch<'_, Self>) {
         self.tables.prepare();
-        branch.plant(seed);
+        branch.spawn(seed);
     }
 
     pub fn finished(self, measured: Scattered) -> Copied {
@@ -479,7 +479,7 @@ impl<'a> Run<'a> {
         source: &Arc<HandedFd>,
         target: Option<&Arc<HandedFd>>,
         branch: &mut Branch<'_, Self>,
-    ) -> Grown {
+    ) -> Expanded {
         make_room(knot, source_of, &self.sources);
         if target.is_some() {
             make_room(knot, target_of, &self.targets);
@@ -521,14 +521,14 @@ impl<'a> Run<'a> {
         }
         self.end_step(&mut branch.scratch);
         match listed {
-            Ok(true) => Grown::Done,
+            Ok(true) => Expanded::Done,
             Ok(false) => {
                 self.tables.prepare();
-                Grown::More
+                Expanded::More
             }
             Err(error) => {
                 self.complain(&place, c"", Complaint::List(error), branch);
-                Grown::Done
+                Expanded::Done
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The lease of a run that may be over before anybody could notice it. It begins with one hand of its own, and takes part in
 //! the budget when it has lasted: to read what the machine is, open the table and claim a row costs more than copying ten files.
 
-use super::{Hand, HandBooks, HandPlace, Lease, Passport};
+use super::{Hand, HandBooks, HandPlace, Lease, LeaseToken};
 use crate::sync::{Mutex, lock};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -88,11 +88,11 @@ impl<Join: Fn() -> Joined + Send + Sync> Lease for Brief<Join> {
         HandBooks { taken: own.taken + joined.taken, returned: own.returned + joined.returned, lost: joined.lost }
     }
 
-    fn passport(&self, hands: &[&Hand]) -> Option<Passport> {
+    fn lease_token(&self, hands: &[&Hand]) -> Option<LeaseToken> {
         if hands.iter().any(|hand| hand.place == HandPlace::Outset) {
             return None;
         }
-        self.joined()?.passport(hands)
+        self.joined()?.lease_token(hands)
     }
 
     fn inherited(&self) -> usize {

@@ -6,7 +6,7 @@ use super::entitlement::Entitled;
 use super::hands::{self, Life};
 use super::row::{self, RowSeen};
 use super::seat::{KernelWitness, life_of, now_ms};
-use super::table::{CrewFolder, MemoryTable, TableError};
+use super::table::{CrewDirectory, MemoryTable, TableError};
 use super::view::TableView;
 use super::{Priority, Weight};
 use machine::Host;
@@ -85,12 +85,12 @@ pub enum RunState {
     Dead,
 }
 
-/// Reads the folder's table; empty when there is none. What the dead held is free afterwards.
-pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
-    let Some(table) = MemoryTable::open_existing(folder)? else { return Ok(Census::default()) };
+/// Reads the directory's table; empty when there is none. What the dead held is free afterwards.
+pub fn census(directory: &CrewDirectory) -> Result<Census, TableError> {
+    let Some(table) = MemoryTable::open_existing(directory)? else { return Ok(Census::default()) };
     let locks = table.open_for_locks()?;
     let namespace = machine::own_pid_namespace(&Host::real()).ok();
-    tend_the_dead(&table, &locks, namespace);
+    reap_the_dead(&table, &locks, namespace);
     let view = TableView::look(table.words(), now_ms());
     let entitled = view.entitled(u32::MAX);
     let if_all_wanted = view.entitled_if_all_wanted(u32::MAX);
@@ -121,21 +121,21 @@ pub fn census(folder: &CrewFolder) -> Result<Census, TableError> {
 }
 
 /// The kernel tells a death to one sleeper alone, and that may be who looks here.
-fn tend_the_dead(table: &MemoryTable, locks: &File, namespace: Option<u64>) {
+fn reap_the_dead(table: &MemoryTable, locks: &File, namespace: Option<u64>) {
     let is_dead = |seen: &RowSeen| life(table, locks, namespace, seen) == Life::Gone;
     let rows = row::present(table.words()).filter_map(|row| row::read(table.words(), row));
     let dead: Vec<usize> = rows.filter(is_dead).map(|seen| seen.row).collect();
     let witness = KernelWitness::new(table, locks.as_fd(), namespace);
     dead.iter().for_each(|&row| {
-        hands::tend(table.words(), &witness, row);
+        hands::reap(table.words(), &witness, row);
     });
     if !dead.is_empty() {
-        table.ring_all();
+        table.wake_all();
     }
 }
 
 fn life(table: &MemoryTable, locks: &File, namespace: Option<u64>, seen: &RowSeen) -> Life {
-    let is_marked = table.mark(seen.row).load(Ordering::SeqCst) & OWNER_DIED != 0;
+    let is_marked = table.death_word(seen.row).load(Ordering::SeqCst) & OWNER_DIED != 0;
     // Asked through a description that holds no lock, or it would always say no.
     let is_unlocked = sys::byte_lock::is_locked(locks, seen.row as u64).is_ok_and(|is_locked| !is_locked);
     match namespace {

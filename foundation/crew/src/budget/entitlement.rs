@@ -121,8 +121,8 @@ impl<'a> Division<'a> {
 
     /// Gives a hand for which there is a CPU, if there is one.
     fn give_seated(&mut self, index: usize) -> bool {
-        let kind = self.seating.kind_of(index);
-        let is_seated = self.left > 0 && self.left_of_quota(index) > 0 && self.seating.give(kind, HAND) == HAND;
+        let affinity = self.seating.affinity_of(index);
+        let is_seated = self.left > 0 && self.left_of_quota(index) > 0 && self.seating.give(affinity, HAND) == HAND;
         if is_seated {
             self.left -= 1;
             self.give(index);
@@ -180,8 +180,8 @@ impl<'a> Division<'a> {
         let wish = |&index: &usize| {
             let (claim, has) = (&self.claims[index], self.has(index));
             let most = claim.inherited.saturating_add(claim.would_take()).max(has);
-            let (kind, weight) = (self.seating.kind_of(index), u64::from(claim.weight.max(1)));
-            HandWish { kind, weight, has: parts(has.into()), most: parts(most.into()) }
+            let (affinity, weight) = (self.seating.affinity_of(index), u64::from(claim.weight.max(1)));
+            HandWish { affinity, weight, has: parts(has.into()), most: parts(most.into()) }
         };
         let wishes: Vec<HandWish> = open.iter().map(wish).collect();
         turns::hands_in_turn(&self.seating, &self.bounds(open), &wishes, turn)
@@ -189,16 +189,17 @@ impl<'a> Division<'a> {
 
     /// What all runs may have more, and then what those of each quota may.
     fn bounds(&self, open: &[usize]) -> Vec<SharedBound> {
-        let mut bounds = vec![SharedBound { kinds: vec![true; self.seating.kinds()], more: parts(self.left.into()) }];
+        let mut bounds =
+            vec![SharedBound { affinities: vec![true; self.seating.affinities()], more: parts(self.left.into()) }];
         let group = |index: usize| self.claims[index].quota.map(|quota| quota.group);
         for &index in open.iter().filter(|&&index| group(index).is_some()) {
-            if bounds[1..].iter().any(|bound| bound.kinds[self.seating.kind_of(index)]) {
+            if bounds[1..].iter().any(|bound| bound.affinities[self.seating.affinity_of(index)]) {
                 continue;
             }
-            let mut kinds = vec![false; self.seating.kinds()];
+            let mut affinities = vec![false; self.seating.affinities()];
             let sharers = open.iter().filter(|&&other| group(other) == group(index));
-            sharers.for_each(|&sharer| kinds[self.seating.kind_of(sharer)] = true);
-            bounds.push(SharedBound { kinds, more: parts(self.left_of_quota(index)) });
+            sharers.for_each(|&sharer| affinities[self.seating.affinity_of(sharer)] = true);
+            bounds.push(SharedBound { affinities, more: parts(self.left_of_quota(index)) });
         }
         bounds
     }

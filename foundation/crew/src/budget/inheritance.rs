@@ -3,7 +3,7 @@
 
 use super::hands::Taken;
 use super::layout::ClaimWord;
-use super::passport::{PassedHand, Passport};
+use super::lease_token::{LeaseToken, PassedHand};
 use super::seat::Seat;
 use crate::sync::{Mutex, lock};
 
@@ -22,16 +22,16 @@ struct Inherited {
 }
 
 impl Inheritance {
-    /// Claims what `passport` names, as far as nobody else has. Nothing of it when it is of another table.
-    pub(super) fn claim(seat: &Seat, passport: &Passport) -> Self {
-        if passport.table != seat.table_number() {
+    /// Claims what `lease_token` names, as far as nobody else has. Nothing of it when it is of another table.
+    pub(super) fn claim(seat: &Seat, lease_token: &LeaseToken) -> Self {
+        if lease_token.table != seat.table_number() {
             return Self::default();
         }
         let claimed = |passed: &PassedHand| {
             let claim = seat.claim_hand(passed.taken, passed.lent)?;
             Some(Inherited { taken: passed.taken, claim, is_out: false })
         };
-        let hands: Vec<Inherited> = passport.hands.iter().filter_map(claimed).collect();
+        let hands: Vec<Inherited> = lease_token.hands.iter().filter_map(claimed).collect();
         Self { count: hands.len(), hands: Mutex::new(hands) }
     }
 

@@ -15,8 +15,8 @@
 pub const ROWS: usize = 256;
 /// CPUs that have a word. LIMIT: higher numbers are not used; each costs 8 bytes and a bit in every row.
 pub const CPUS: usize = 1024;
-/// Posts: where a hand can be. One a CPU, and behind them one a row, for a first hand that runs above capacity.
-pub const POSTS: usize = CPUS + ROWS;
+/// CPU slots: where a hand can be. One a CPU, and behind them one a row, for a first hand that runs above capacity.
+pub const CPU_SLOTS: usize = CPUS + ROWS;
 /// Words of a CPU mask.
 pub const MASK_WORDS: usize = CPUS / 64;
 /// Words of the text that says what a run does: 256 bytes.
@@ -42,7 +42,7 @@ pub const HANDS_AT: usize = 32;
 /// First claim word.
 pub const CLAIMS_AT: usize = HANDS_AT + CPUS;
 /// First word of the first row.
-pub const ROWS_AT: usize = CLAIMS_AT + POSTS;
+pub const ROWS_AT: usize = CLAIMS_AT + CPU_SLOTS;
 /// Words of a row.
 pub const ROW_WORDS: usize = 64;
 /// Words in use.
@@ -52,9 +52,9 @@ pub const FILE_BYTES: u64 = (WORDS as u64 * 8).next_multiple_of(4096);
 
 /// Words of a row, counted from its first.
 pub mod field {
-    /// First half: the robust mark, a futex: thread id of the keeper, with the kernel's FUTEX_WAITERS and FUTEX_OWNER_DIED bits.
-    /// Second half: the bell, a futex, counted up and woken whenever this run may take who could not before.
-    pub const MARK: usize = 0;
+    /// First half: the death word, a futex: thread id of the keeper, with the kernel's FUTEX_WAITERS and FUTEX_OWNER_DIED bits.
+    /// Second half: the wake word, a futex, counted up and woken whenever this run may take who could not before.
+    pub const DEATH_WORD: usize = 0;
     /// Process id; 0: the row is not in use. Written last.
     pub const PROCESS: usize = 1;
     /// When that process began, in clock ticks after boot.
@@ -83,7 +83,7 @@ pub mod field {
     pub const EXTERNAL: usize = 13;
     /// CPUs of its mask that it leaves to programs which take no part; they are not in [`MASK`].
     pub const LEFT_OUT: usize = 14;
-    /// Whether it has no yield points and wants its bell rung when somebody becomes hungry: 0 or 1.
+    /// Whether it has no yield points and wants to be woken when somebody becomes hungry: 0 or 1.
     pub const LISTENS: usize = 15;
     /// CPUs it may use, lowest first: 16 words.
     pub const MASK: usize = 16;
@@ -96,22 +96,22 @@ pub const fn row_word(row: usize, field: usize) -> usize {
     ROWS_AT + row * ROW_WORDS + field
 }
 
-/// The hand word of `post`, which is below [`POSTS`].
-pub const fn hand_word(post: usize) -> usize {
-    if post < CPUS { HANDS_AT + post } else { row_word(post - CPUS, field::ABOVE) }
+/// The hand word of `cpu_slot`, which is below [`CPU_SLOTS`].
+pub const fn hand_word(cpu_slot: usize) -> usize {
+    if cpu_slot < CPUS { HANDS_AT + cpu_slot } else { row_word(cpu_slot - CPUS, field::ABOVE) }
 }
 
-/// The claim word of `post`, which is below [`POSTS`].
-pub const fn claim_word(post: usize) -> usize {
-    CLAIMS_AT + post
+/// The claim word of `cpu_slot`, which is below [`CPU_SLOTS`].
+pub const fn claim_word(cpu_slot: usize) -> usize {
+    CLAIMS_AT + cpu_slot
 }
 
-/// The post of `row`'s first hand above capacity.
-pub const fn post_above(row: usize) -> usize {
+/// The CPU slot of `row`'s first hand above capacity.
+pub const fn cpu_slot_above(row: usize) -> usize {
     CPUS + row
 }
 
-/// One hand: who owns this post's word, and how often it has changed hands.
+/// One hand: who owns this CPU slot's word, and how often it has changed hands.
 ///
 /// Bits 48 to 63 are the owner's row + 1, or 0 when it is free; bits 0 to 47 count the takings. The count makes each taking
 /// one of its kind: whoever compares and swaps a word that was read before changes that very taking or nothing. It comes round
@@ -147,7 +147,7 @@ impl HandWord {
 
 /// Who uses a hand that another run, a runner of jobs, holds for them. The hand's word stays the runner's.
 ///
-/// Bits 48 to 63 are the claimer's row + 1, or 0 when nobody claims it; bits 24 to 47 count the claims of this post; bits 0 to
+/// Bits 48 to 63 are the claimer's row + 1, or 0 when nobody claims it; bits 24 to 47 count the claims of this CPU slot; bits 0 to
 /// 23 are the last ones of the hand word's count: a claim is one of that taking and of no later one. The count of claims makes
 /// each one of its kind. LIMIT: it comes round after 2^24 claims, each of which is a program's start, between two looks at one
 /// word: hours. A claim that outlives its taking by exactly 2^24 takings keeps others from claiming that one; no more.

@@ -9,11 +9,11 @@ pub use proxy::{Attention, Company, Proxy};
 use super::hands::Taken;
 use super::inheritance::Inheritance;
 use super::layout::CPUS;
-use super::passport::{PassedHand, Passport};
+use super::lease_token::{LeaseToken, PassedHand};
 use super::row::{RowEntry, Standing};
 use super::seat::{Seat, TakeOutcome, now_ms};
 use super::sleep::{self, SleepMoment};
-use super::table::{CrewFolder, Marking, MemoryTable, TableError};
+use super::table::{CrewDirectory, DeathWordThread, MemoryTable, TableError};
 use super::{Budget, Hand, HandBooks, HandPlace, InProcess, Lease, Priority, Request, Surroundings};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait};
 use lookout::Lookout;
@@ -41,37 +41,47 @@ pub struct MachineWide {
 }
 
 struct Shared {
-    folder: CrewFolder,
+    directory: CrewDirectory,
     surroundings: Surroundings,
     /// The table in use, or why there is none.
     table: Mutex<Result<Arc<MemoryTable>, String>>,
     alone: InProcess,
     /// Hands that the runner above has for this process; the first lease claims them.
-    inheritance: Mutex<Option<Passport>>,
-    /// The highest class whose runs leave cores to strangers.
+    inheritance: Mutex<Option<LeaseToken>>,
+    /// The highest class whose runs leave cores to external programs.
     gives_way: Option<Priority>,
-    marking: Marking,
+    death_word_thread: DeathWordThread,
 }
 
 impl MachineWide {
-    /// Opens, or makes, the table in `folder`. Never fails: see [`MachineWide::why_alone`].
-    pub fn open(folder: CrewFolder, surroundings: Surroundings) -> Self {
-        let table = MemoryTable::open(&folder).map(Arc::new).map_err(|error| said(&error));
+    /// Opens, or makes, the table in `directory`. Never fails: see [`MachineWide::why_alone`].
+    pub fn open(directory: CrewDirectory, surroundings: Surroundings) -> Self {
+        let table = MemoryTable::open(&directory).map(Arc::new).map_err(|error| said(&error));
         let alone = InProcess::new(surroundings.hands());
         let (table, inheritance) = (Mutex::new(table), Mutex::new(None));
-        let (gives_way, marking) = (None, Marking::OwnThread);
-        Self { shared: Arc::new(Shared { folder, surroundings, table, alone, inheritance, gives_way, marking }) }
+        let (gives_way, death_word_thread) = (None, DeathWordThread::OwnThread);
+        Self {
+            shared: Arc::new(Shared {
+                directory,
+                surroundings,
+                table,
+                alone,
+                inheritance,
+                gives_way,
+                death_word_thread,
+            }),
+        }
     }
 
-    /// With the hands that a runner of jobs has for this process. What `passport` says is worth what the table says about it:
+    /// With the hands that a runner of jobs has for this process. What `lease_token` says is worth what the table says about it:
     /// [`Lease::inherited`] tells how many there are.
     #[must_use]
-    pub fn with_inheritance(self, passport: Passport) -> Self {
-        *lock(&self.shared.inheritance) = Some(passport);
+    pub fn with_inheritance(self, lease_token: LeaseToken) -> Self {
+        *lock(&self.shared.inheritance) = Some(lease_token);
         self
     }
 
-    /// Runs of class `up_to` and below leave alone the cores that programs outside the budget keep busy (`strangers`).
+    /// Runs of class `up_to` and below leave alone the cores that programs outside the budget keep busy (`external_programs`).
     #[must_use]
     pub fn giving_way(mut self, up_to: Option<Priority>) -> Self {
         Arc::get_mut(&mut self.shared).expect("a budget is set up before it is shared").gives_way = up_to;
@@ -82,7 +92,8 @@ impl MachineWide {
     /// whose first thread uses no robust mutexes of the C library's.
     #[must_use]
     pub fn marked_by_first_thread(mut self) -> Self {
-        Arc::get_mut(&mut self.shared).expect("a budget is set up before it is shared").marking = Marking::FirstThread;
+        Arc::get_mut(&mut self.shared).expect("a budget is set up before it is shared").death_word_thread =
+            DeathWordThread::FirstThread;
         self
     }
 
@@ -96,7 +107,7 @@ impl MachineWide {
         let table = lock(&self.shared.table).as_ref().ok().cloned()?;
         // Removed since it was opened: then the others are at its successor.
         let table = if table.is_still_there() { Ok(table) } else { self.shared.open_anew() };
-        let seat = table.and_then(|table| Seat::claim(table, entry, self.shared.marking));
+        let seat = table.and_then(|table| Seat::claim(table, entry, self.shared.death_word_thread));
         let seat = seat.inspect_err(|error| self.shared.go_alone(error)).ok()?;
         Some(seat.preferring(&self.shared.surroundings.topology))
     }
@@ -116,7 +127,7 @@ impl MachineWide {
     /// Shows a run that has its hands from elsewhere; none where there is no table, or no room in it.
     pub fn show(&self, request: &Request) -> Option<ShownRow> {
         let table = lock(&self.shared.table).as_ref().ok().cloned()?;
-        Seat::claim(table, self.shared.entry(request), self.shared.marking).ok().map(ShownRow)
+        Seat::claim(table, self.shared.entry(request), self.shared.death_word_thread).ok().map(ShownRow)
     }
 }
 
@@ -152,7 +163,7 @@ impl Shared {
     }
 
     fn open_anew(&self) -> Result<Arc<MemoryTable>, TableError> {
-        let table = Arc::new(MemoryTable::open(&self.folder)?);
+        let table = Arc::new(MemoryTable::open(&self.directory)?);
         *lock(&self.table) = Ok(Arc::clone(&table));
         Ok(table)
     }
@@ -216,7 +227,7 @@ struct First {
 
 impl First {
     fn is_above(self) -> bool {
-        self.taken.post >= CPUS
+        self.taken.cpu_slot >= CPUS
     }
 }
 
@@ -264,8 +275,8 @@ impl Books {
 impl Member {
     fn new(shared: Arc<Shared>, request: Request, seat: Seat) -> Self {
         let seats: [OnceLock<Seat>; SEATS] = std::array::from_fn(|_| OnceLock::new());
-        let passport = lock(&shared.inheritance).take();
-        let inheritance = passport.map(|passport| Inheritance::claim(&seat, &passport)).unwrap_or_default();
+        let lease_token = lock(&shared.inheritance).take();
+        let inheritance = lease_token.map(|lease_token| Inheritance::claim(&seat, &lease_token)).unwrap_or_default();
         let _the_first = seats[0].set(seat);
         Self {
             inheritance,
@@ -308,7 +319,7 @@ impl Member {
     }
 
     /// The seat of the inherited hands; none when there are none, or the run has moved to another table, or rests.
-    fn heir(&self) -> Option<&Seat> {
+    fn inherited_lease(&self) -> Option<&Seat> {
         if self.inheritance.is_empty() {
             return None;
         }
@@ -316,7 +327,7 @@ impl Member {
     }
 
     fn take_inherited(&self) -> Option<Hand> {
-        let seat = self.heir().filter(|seat| !seat.is_paused())?;
+        let seat = self.inherited_lease().filter(|seat| !seat.is_paused())?;
         if !self.books.note_taken(self.most()) {
             return None;
         }
@@ -372,7 +383,7 @@ impl Member {
         let mut patience = LOOK_FIRST;
         let hand = loop {
             let Some((_, seat)) = self.seat() else { break None };
-            // Publishing rings for those who listen; what happens after it ends the sleep.
+            // Publishing wakes for those who listen; what happens after it ends the sleep.
             let published = self.publish(&queue);
             let moment = seat.moment();
             if let Some(hand) = self.attempt(&mut queue) {
@@ -385,7 +396,7 @@ impl Member {
         drop(queue);
         // The next one tries, and watches the table if need be.
         self.changed.notify_one();
-        // Of two hands that came back at once, both may have rung for this run. After the row says what it still waits for.
+        // Of two hands that came back at once, both may have woken this run. After the row says what it still waits for.
         self.seat().inspect(|(_, seat)| seat.pass_on());
         hand.unwrap_or_else(|| self.take_alone())
     }
@@ -404,7 +415,7 @@ impl Member {
         patience: &mut Duration,
     ) -> MutexGuard<'a, Queue> {
         let Some((_, seat)) = self.seat() else { return queue };
-        // Whose row waits for nothing is rung by nobody but this run's own givers.
+        // Whose row waits for nothing is woken by nobody but this run's own givers.
         if queue.is_watched || published == 0 {
             return wait(&self.changed, queue);
         }
@@ -414,7 +425,7 @@ impl Member {
         *patience = (*patience * 2).min(sleep::ROUND);
         if seat.moment() == moment {
             // Somebody died, or time is up.
-            seat.tend_others();
+            seat.reap_others();
         }
         self.look_after_table();
         let mut queue = lock(&self.queue);
@@ -443,7 +454,7 @@ impl Member {
         if let Some((_, seat)) = self.seat()
             && seat.is_table_still_there()
         {
-            self.look_for_strangers(seat);
+            self.look_for_external_programs(seat);
         } else if let Some((number, _)) = self.seat() {
             self.move_on(number);
         }
@@ -458,7 +469,7 @@ impl Member {
         // What has changed since it came goes with it.
         entry.useful_width = self.useful_width.load(Ordering::SeqCst);
         entry.standing = Standing { is_set_aside: false, ..self.seat_numbered(from).standing() };
-        let joined = self.shared.open_anew().and_then(|table| Seat::claim(table, entry, self.shared.marking));
+        let joined = self.shared.open_anew().and_then(|table| Seat::claim(table, entry, self.shared.death_word_thread));
         let next = match (joined, self.seats.get(from + 1)) {
             (Ok(seat), Some(free)) => {
                 let seat = seat.preferring(&self.shared.surroundings.topology);
@@ -496,10 +507,10 @@ impl Member {
     }
 
     fn give_back_inherited(&self, number: usize) {
-        let is_ours = self.heir().is_some_and(|seat| {
+        let is_ours = self.inherited_lease().is_some_and(|seat| {
             let is_ours = self.inheritance.give_back(seat, number);
             // A thread of ours may sleep on the table, where nothing has changed.
-            seat.ring_own();
+            seat.wake_own();
             is_ours
         });
         if !is_ours {
@@ -514,8 +525,8 @@ impl Member {
             self.give_back_to(first.seat, first.taken);
             if first.is_above() {
                 self.seat_numbered(first.seat).publish(0, false);
-                // No CPU came free, so nobody rings for a thread of ours that sleeps on the table; the next first hand is its.
-                self.seat_numbered(first.seat).ring_own();
+                // No CPU came free, so nobody wakes for a thread of ours that sleeps on the table; the next first hand is its.
+                self.seat_numbered(first.seat).wake_own();
             }
         }
         self.publish(&queue);
@@ -554,7 +565,7 @@ impl Lease for Member {
                     let hand = self.attempt(&mut queue);
                     self.waiting.fetch_sub(1, Ordering::SeqCst);
                     self.publish(&queue);
-                    // Who gave a hand back meanwhile may have rung for this run, which does not wait.
+                    // Who gave a hand back meanwhile may have woken this run, which does not wait.
                     seat.pass_on();
                     hand
                 }
@@ -593,7 +604,9 @@ impl Lease for Member {
         }
         self.look_after_table();
         if let HandPlace::Inherited { number } = hand.place {
-            return self.heir().is_none_or(|seat| seat.is_paused() || !self.inheritance.is_ours(seat, number));
+            return self
+                .inherited_lease()
+                .is_none_or(|seat| seat.is_paused() || !self.inheritance.is_ours(seat, number));
         }
         if hand.place == HandPlace::First {
             self.settle_first();
@@ -604,14 +617,17 @@ impl Lease for Member {
             return true;
         }
         // What was inherited is there to be used first: others get the one that it stands in for.
-        let stands_in = || seat.is_anybody_hungry() && self.heir().is_some_and(|heir| self.inheritance.has_idle(heir));
+        let stands_in = || {
+            seat.is_anybody_hungry()
+                && self.inherited_lease().is_some_and(|inherited_lease| self.inheritance.has_idle(inherited_lease))
+        };
         seat.must_return(taken) || self.books.out() > self.most() || stands_in()
     }
 
     /// At once where the hand would come soon, else in turn: a thread that is started while others compute wants a CPU before it can wait.
     fn may_grow(&self) -> bool {
         let Some((_, seat)) = self.seat() else { return true };
-        if seat.is_calm() || self.heir().is_some() {
+        if seat.is_calm() || self.inherited_lease().is_some() {
             return true;
         }
         // ORDER: Relaxed: two threads that ask at once hire in turn all the same.
@@ -628,17 +644,17 @@ impl Lease for Member {
         self.books.both()
     }
 
-    fn passport(&self, hands: &[&Hand]) -> Option<Passport> {
+    fn lease_token(&self, hands: &[&Hand]) -> Option<LeaseToken> {
         let (current, seat) = self.seat()?;
         let passed = |hand: &&Hand| match hand.place {
-            HandPlace::Inherited { number } => self.heir().map(|_| self.inheritance.passed(number)),
+            HandPlace::Inherited { number } => self.inherited_lease().map(|_| self.inheritance.passed(number)),
             _ => match self.whereabouts(hand) {
                 (Some(number), Some(taken)) if number == current => Some(PassedHand { taken, lent: None }),
                 _ => None,
             },
         };
         let hands: Vec<PassedHand> = hands.iter().filter_map(passed).collect();
-        (!hands.is_empty()).then(|| Passport { table: seat.table_number(), hands })
+        (!hands.is_empty()).then(|| LeaseToken { table: seat.table_number(), hands })
     }
 
     fn inherited(&self) -> usize {

@@ -2,7 +2,7 @@
 //! computes what it and others may hold; the run itself obeys at its next yield point.
 
 use super::row::{self, Standing};
-use super::table::{CrewFolder, MemoryTable, TableError};
+use super::table::{CrewDirectory, MemoryTable, TableError};
 use super::{Priority, Weight};
 
 /// What a run is told. Fields that are none stay as they are.
@@ -25,10 +25,10 @@ pub enum PauseOrder {
     GoOn,
 }
 
-/// Gives `order` to all runs of process `process` in the folder's table; says how many there are. A paused run keeps what it
+/// Gives `order` to all runs of process `process` in the directory's table; says how many there are. A paused run keeps what it
 /// has in memory and its open files. Job slots keep their class and weight: they are what nobody else wants.
-pub fn give(folder: &CrewFolder, process: u32, order: RunOrder) -> Result<usize, TableError> {
-    let Some(table) = MemoryTable::open_existing(folder)? else { return Ok(0) };
+pub fn give(directory: &CrewDirectory, process: u32, order: RunOrder) -> Result<usize, TableError> {
+    let Some(table) = MemoryTable::open_existing(directory)? else { return Ok(0) };
     let is_meant = |row: &usize| row::read(table.words(), *row).is_some_and(|seen| seen.identity.process == process);
     let rows: Vec<usize> = row::present(table.words()).filter(is_meant).collect();
     for &row in &rows {
@@ -43,8 +43,8 @@ pub fn give(folder: &CrewFolder, process: u32, order: RunOrder) -> Result<usize,
             row::unmark_hungry(table.words(), row);
         }
     }
-    table.ring_all();
+    table.wake_all();
     // Those that rested are not hungry yet.
-    rows.iter().for_each(|&row| table.ring(row));
+    rows.iter().for_each(|&row| table.wake(row));
     Ok(rows.len())
 }

@@ -4,8 +4,8 @@
 use super::cpu_set::{Bits, CpuSet};
 use super::entitlement::Quota;
 use super::layout::{
-    BITMAP_WORDS, CPUS, HUNGRY_AT, HandWord, MASK_WORDS, PRESENT_AT, ROWS, WHAT_WORDS, field, hand_word, post_above,
-    row_word,
+    BITMAP_WORDS, CPUS, HUNGRY_AT, HandWord, MASK_WORDS, PRESENT_AT, ROWS, WHAT_WORDS, cpu_slot_above, field,
+    hand_word, row_word,
 };
 use super::memory::Memory;
 use super::{Priority, Weight};
@@ -165,7 +165,7 @@ pub fn clear<M: Memory + ?Sized>(memory: &M, row: usize) {
         memory.store(row_word(row, field), 0);
     }
     // Not 0: the count of takings goes on, so that each is one of its kind.
-    let above = hand_word(post_above(row));
+    let above = hand_word(cpu_slot_above(row));
     memory.store(above, HandWord(memory.load(above)).freed().0);
 }
 

@@ -8,7 +8,7 @@ use super::layout::{CPUS, ClaimWord, HandWord, field, hand_word, row_word};
 use super::memory::Memory;
 use super::row::{self, RowEntry, RowSeen, Standing};
 use super::sleep::{self, SleepMoment, is_newly_dead, tell_listeners};
-use super::table::{FileNumber, Marking, MemoryTable, TableError};
+use super::table::{DeathWordThread, FileNumber, MemoryTable, TableError};
 use super::view::{SLICE_MS, TableView};
 use super::{Company, Priority, row::RowIdentity};
 use machine::{Host, Topology, process_facts};
@@ -35,7 +35,7 @@ pub(super) struct Seat {
     is_unbound: bool,
     /// What its CPUs are, where they are not all the same.
     uneven: Option<Topology>,
-    /// How many of its CPUs, the lowest, it leaves to strangers now.
+    /// How many of its CPUs, the lowest, it leaves to external programs now.
     left_out: AtomicUsize,
 }
 
@@ -57,7 +57,11 @@ pub(super) fn now_ms() -> u64 {
 
 impl Seat {
     /// Claims a row of `table`, signs it with `entry` and has it marked.
-    pub(super) fn claim(table: Arc<MemoryTable>, entry: RowEntry, marking: Marking) -> Result<Self, TableError> {
+    pub(super) fn claim(
+        table: Arc<MemoryTable>,
+        entry: RowEntry,
+        death_word_thread: DeathWordThread,
+    ) -> Result<Self, TableError> {
         let locks = table.open_for_locks()?;
         let lifeline = SharedWords::map(&locks, 1).map_err(|cause| TableError::System {
             operation: "map",
@@ -70,11 +74,11 @@ impl Seat {
             return Err(TableError::Full { path: table.path().to_owned() });
         };
         // Before the row is seen, so that a row in use never shows its last owner's death.
-        table.mark(row).store(0, Ordering::SeqCst);
+        table.death_word(row).store(0, Ordering::SeqCst);
         row::write(table.words(), row, &entry);
         table.tell_watchers();
-        // Behind it, so that whoever is rung for finds the row of the mark.
-        let keeper = table.keep_mark(row, marking);
+        // Behind it, so that whoever is woken finds the row of the death word.
+        let keeper = table.keep_death_word(row, death_word_thread);
         let is_unbound = entry.quota.is_none_or(|quota| quota.hands() >= entry.cpus.count() as u64);
         Ok(Self {
             table,
@@ -162,10 +166,10 @@ impl Seat {
         (near.iter().map(|seen| seen.identity.process).collect(), far.iter().map(|seen| view.held(seen)).sum())
     }
 
-    /// The table at one look, after those who died under our eyes were tended: what they wished for no longer counts.
+    /// The table at one look, after those who died under our eyes were reaped: what they wished for no longer counts.
     fn look(&self) -> TableView {
         if self.sees_a_death() {
-            self.tend_others();
+            self.reap_others();
         }
         TableView::look(self.words(), now_ms())
     }
@@ -227,14 +231,14 @@ impl Seat {
 
     /// CPUs of other runs that are entitled to a hand and find none of their CPUs free.
     fn wanted_by_the_blocked(&self, view: &TableView, entitled: &[Entitled]) -> CpuSet {
-        let is_blocked = |position: usize| {
+        let waits_for_output = |position: usize| {
             let seen = &view.rows[position];
             seen.row != self.row
                 && seen.waiting > 0
                 && view.held(seen) < entitled[position].may_hold
                 && seen.cpus.and(&view.free).is_empty()
         };
-        let blocked = (0..view.rows.len()).filter(|&position| is_blocked(position));
+        let blocked = (0..view.rows.len()).filter(|&position| waits_for_output(position));
         blocked.fold(CpuSet::default(), |all, position| all.or(&view.rows[position].cpus))
     }
 
@@ -251,7 +255,9 @@ impl Seat {
     /// Whether one of this run's hands should go back: it was paused, or others are entitled to more than they have.
     pub(super) fn must_return(&self, taken: Option<Taken>) -> bool {
         let standing = self.come_back();
-        if standing.is_paused || taken.is_some_and(|taken| taken.post < CPUS && !self.cpus().contains(taken.post)) {
+        if standing.is_paused
+            || taken.is_some_and(|taken| taken.cpu_slot < CPUS && !self.cpus().contains(taken.cpu_slot))
+        {
             return true;
         }
         if !row::is_anybody_hungry(self.words()) {
@@ -266,7 +272,7 @@ impl Seat {
         // With a narrower mask somebody may wait for this very CPU, while another one would do for us.
         let wanted = self.wanted_by_the_blocked(&view, &entitled);
         let could_move = !self.cpus().and(&view.free).without(&wanted).is_empty();
-        could_move && taken.is_some_and(|taken| wanted.contains(taken.post))
+        could_move && taken.is_some_and(|taken| wanted.contains(taken.cpu_slot))
     }
 
     /// Whether its user wants it to rest.
@@ -282,7 +288,7 @@ impl Seat {
     /// Claims a runner's hand: see [`hands::claim`].
     pub(super) fn claim_hand(&self, taken: Taken, lent: Option<ClaimWord>) -> Option<ClaimWord> {
         let claim = hands::claim(self.words(), &self.witness(), self.row, taken, lent);
-        // A dead claimer was tended on the way, and may have held hands of its own.
+        // A dead claimer was reaped on the way, and may have held hands of its own.
         self.pass_on();
         claim
     }
@@ -305,7 +311,7 @@ impl Seat {
         let standing = row::standing(self.words(), self.row);
         if standing.is_set_aside {
             row::change_standing(self.words(), self.row, |standing| Standing { is_set_aside: false, ..standing });
-            self.table.ring_all();
+            self.table.wake_all();
         }
         Standing { is_set_aside: false, ..standing }
     }
@@ -361,7 +367,7 @@ impl Seat {
             return;
         }
         if let Some(row) = TableView::look(self.words(), now_ms()).next_in_turn() {
-            self.table.ring(row);
+            self.table.wake(row);
         }
     }
 
@@ -387,17 +393,17 @@ impl Seat {
         turn <= Duration::from_millis(until_ms.saturating_sub(after_ms))
     }
 
-    /// Sleeps until the bell rings after `since`, until another run dies, or until `timeout` is over.
+    /// Sleeps until the wake word changes after `since`, until another run dies, or until `timeout` is over.
     pub(super) fn sleep(&self, since: SleepMoment, timeout: Duration) {
         sleep::sleep(&self.table, self.row, since, timeout);
     }
 
     /// Ends this run's own sleep.
-    pub(super) fn ring_own(&self) {
-        self.table.ring(self.row);
+    pub(super) fn wake_own(&self) {
+        self.table.wake(self.row);
     }
 
-    /// From now on other runs ring when they become hungry: this one has no yield points at which it would notice.
+    /// From now on other runs wake when they become hungry: this one has no yield points at which it would notice.
     pub(super) fn listen(&self) {
         self.put(field::LISTENS, 1);
     }
@@ -424,10 +430,10 @@ impl Seat {
     }
 
     /// Frees what the dead and the stopped hold, and tells everybody when something came of it. If not, whose turn was a stopped
-    /// one's may have been rung for nothing: then it is another's.
-    pub(super) fn tend_others(&self) {
-        if hands::tend_all(self.words(), &self.witness(), self.row) > 0 {
-            self.table.ring_all();
+    /// one's may be woken for nothing: the hand is another's then.
+    pub(super) fn reap_others(&self) {
+        if hands::reap_all(self.words(), &self.witness(), self.row) > 0 {
+            self.table.wake_all();
         } else {
             self.pass_on();
         }
@@ -437,7 +443,7 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         hands::empty(self.words(), self.row);
-        // The mark goes before the lock does: the row's next owner sets its own.
+        // The death word goes before the lock does: the row's next owner sets its own.
         drop(self.keeper.take());
         self.table.tell_watchers();
         tell_listeners(&self.table, self.row);
@@ -472,7 +478,7 @@ impl Witness for KernelWitness<'_> {
     }
 
     fn life(&self, row: usize) -> Life {
-        if self.table.mark(row).load(Ordering::SeqCst) & OWNER_DIED != 0 {
+        if self.table.death_word(row).load(Ordering::SeqCst) & OWNER_DIED != 0 {
             return Life::Gone;
         }
         match row::read(self.table.words(), row) {

@@ -1,5 +1,5 @@
-//! Sleeping until the table changes: on a bell, and on the marks of the runs in it, whose death announces itself by nothing else.
-//! Used by whoever is hungry, who has a bell of its own, and by those who only watch: theirs is the generation.
+//! Sleeping until the table changes: on a wake word, and on the death words of the runs in it, whose death announces itself by nothing else.
+//! Used by whoever is hungry, who has a wake word of its own, and by those who only watch: theirs is the generation.
 
 use super::layout::{ROWS, field, row_word};
 use super::memory::Memory;
@@ -16,41 +16,41 @@ pub(super) const NOBODY: usize = ROWS;
 /// Whether the kernel has marked `row`'s owner as dead, and nobody has set it aside yet.
 pub(super) fn is_newly_dead(table: &MemoryTable, row: usize) -> bool {
     // ORDER: SeqCst like all words.
-    table.mark(row).load(Ordering::SeqCst) & OWNER_DIED != 0 && !row::standing(table.words(), row).is_set_aside
+    table.death_word(row).load(Ordering::SeqCst) & OWNER_DIED != 0 && !row::standing(table.words(), row).is_set_aside
 }
 
 /// A moment of the table's life: a sleep that begins with an older one ends at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SleepMoment(u32);
 
-/// What rings for row `own`, or for [`NOBODY`].
-fn bell(table: &MemoryTable, own: usize) -> &AtomicU32 {
-    if own == NOBODY { table.generation() } else { table.bell(own) }
+/// What wakes for row `own`, or for [`NOBODY`].
+fn wake_word(table: &MemoryTable, own: usize) -> &AtomicU32 {
+    if own == NOBODY { table.generation() } else { table.wake_word(own) }
 }
 
 /// The moment to begin a sleep with: to be asked before the words are looked at.
 pub(super) fn moment(table: &MemoryTable, own: usize) -> SleepMoment {
     // ORDER: SeqCst: read before what the caller looks at, so that a change after it ends the sleep.
-    SleepMoment(bell(table, own).load(Ordering::SeqCst))
+    SleepMoment(wake_word(table, own).load(Ordering::SeqCst))
 }
 
-/// Sleeps until the bell of `own` rings after `since`, until a run other than `own` dies, or until `timeout` is over.
+/// Sleeps until the wake word of `own` changes after `since`, until a run other than `own` dies, or until `timeout` is over.
 pub(super) fn sleep(table: &MemoryTable, own: usize, since: SleepMoment, timeout: Duration) {
-    let mut watched = vec![Expected { word: bell(table, own), value: since.0 }];
+    let mut watched = vec![Expected { word: wake_word(table, own), value: since.0 }];
     for row in row::present(table.words()).filter(|&row| row != own) {
         if is_newly_dead(table, row) {
             return;
         }
-        let mark = table.mark(row);
+        let death_word = table.death_word(row);
         // ORDER: SeqCst like all words: the bit must be there before the kernel looks whether anybody waits.
-        let seen = mark.load(Ordering::SeqCst);
+        let seen = death_word.load(Ordering::SeqCst);
         if seen != 0
             && seen & OWNER_DIED == 0
             && watched.len() < WORDS_AT_ONCE
             && (seen & WAITERS != 0
-                || mark.compare_exchange(seen, seen | WAITERS, Ordering::SeqCst, Ordering::SeqCst).is_ok())
+                || death_word.compare_exchange(seen, seen | WAITERS, Ordering::SeqCst, Ordering::SeqCst).is_ok())
         {
-            watched.push(Expected { word: mark, value: seen | WAITERS });
+            watched.push(Expected { word: death_word, value: seen | WAITERS });
         }
     }
     if wait_any(&watched, timeout).is_err() {
@@ -77,10 +77,10 @@ pub(super) fn until_turn(place: usize, count: usize, now_ms: u64) -> Duration {
     Duration::from_millis(if wait_ms == 0 { round_ms } else { wait_ms })
 }
 
-/// Rings for runs other than `own` that listen: they have no yield points, so nothing else tells them that somebody is hungry now.
+/// Wakes for runs other than `own` that listen: they have no yield points, so nothing else tells them that somebody is hungry now.
 pub(super) fn tell_listeners(table: &MemoryTable, own: usize) {
     let listens = |row: &usize| table.words().load(row_word(*row, field::LISTENS)) != 0;
-    row::present(table.words()).filter(|&row| row != own).filter(listens).for_each(|row| table.ring(row));
+    row::present(table.words()).filter(|&row| row != own).filter(listens).for_each(|row| table.wake(row));
 }
 
 #[cfg(test)]

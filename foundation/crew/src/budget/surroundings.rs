@@ -29,7 +29,7 @@ impl Surroundings {
         Self::look_as(host, std::process::id())
     }
 
-    /// The same for a run that is to be known by the number of another process of this pid namespace: its guard's.
+    /// The same for a run that is to be known by the number of another process of this pid namespace: its supervisor's.
     pub fn look_as(host: &Host, process: u32) -> Result<Self, HostError> {
         let facts = process_facts(host, process)?.ok_or_else(|| HostError::Read {
             path: PathBuf::from(format!("/proc/{process}/stat")),
@@ -37,7 +37,7 @@ impl Surroundings {
         })?;
         let identity = RowIdentity { process, start_ticks: facts.start_ticks, namespace: own_pid_namespace(host)? };
         let quota = match cpu_quota(host)? {
-            Some(quota) => Some(Quota { group: group_number(host, &quota.folder)?, millicores: quota.millicores }),
+            Some(quota) => Some(Quota { group: group_number(host, &quota.directory)?, millicores: quota.millicores }),
             None => None,
         };
         let cpus = allowed_cpu_numbers(host)?;

@@ -2,8 +2,8 @@
 //! Knows the header; rows and hands belong to `row` and `hands`.
 
 use super::layout::{
-    CLAIMS_AT, CPUS, FILE_BYTES, GENERATION_AT, HANDS_AT, MAGIC, POSTS, ROW_WORDS, ROWS, ROWS_AT, VERSION, VERSION_AT,
-    WORDS, field, row_word,
+    CLAIMS_AT, CPU_SLOTS, CPUS, FILE_BYTES, GENERATION_AT, HANDS_AT, MAGIC, ROW_WORDS, ROWS, ROWS_AT, VERSION,
+    VERSION_AT, WORDS, field, row_word,
 };
 use super::memory::Memory;
 use super::row;
@@ -20,29 +20,29 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use sys::robust_mark::MarkKeeper;
 use sys::shared_words::SharedWords;
 
-/// The file's name in its folder.
+/// The file's name in its directory.
 /// It has the version in it, so that programs of two versions have a table each while both run.
 pub const FILE_NAME: &str = "table-3";
-/// Where everybody's folders are, unless one is told otherwise.
+/// Where everybody's directories are, unless one is told otherwise.
 pub const SHARED_MEMORY: &str = "/dev/shm";
-/// What a user's folder is called; their number follows.
-pub const FOLDER_PREFIX: &str = "manyhands-";
+/// What a user's directory is called; their number follows.
+pub const DIRECTORY_PREFIX: &str = "manyhands-";
 
-/// The folder that holds a user's table.
+/// The directory that holds a user's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CrewFolder {
+pub struct CrewDirectory {
     path: PathBuf,
 }
 
-impl CrewFolder {
+impl CrewDirectory {
     /// The usual one: `/dev/shm/manyhands-UID`.
     pub fn usual() -> Self {
         Self::of_user_in(Path::new(SHARED_MEMORY))
     }
 
-    /// This user's folder in `parent`.
+    /// This user's directory in `parent`.
     pub fn of_user_in(parent: &Path) -> Self {
-        Self { path: parent.join(format!("{FOLDER_PREFIX}{}", geteuid().as_raw())) }
+        Self { path: parent.join(format!("{DIRECTORY_PREFIX}{}", geteuid().as_raw())) }
     }
 
     /// Another one, which need not exist yet; its parent must.
@@ -79,7 +79,7 @@ pub enum TableError {
     /// Somebody else could have put it there, or could change it.
     #[error("trust '{}': {why}", path.display())]
     Untrusted {
-        /// The folder or file.
+        /// The directory or file.
         path: PathBuf,
         /// What is wrong with it.
         why: &'static str,
@@ -106,9 +106,9 @@ fn failed(operation: &'static str, path: &Path) -> impl FnOnce(Errno) -> TableEr
     move |cause| TableError::System { operation, path, cause: cause.into() }
 }
 
-/// Which thread keeps the mark of a run's row: see `sys::robust_mark`.
+/// Which thread keeps the death word of a run's row: see `sys::robust_mark`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Marking {
+pub enum DeathWordThread {
     /// The first one of the program, where it is the one that takes the row.
     FirstThread,
     /// One that is started for it.
@@ -139,10 +139,10 @@ impl FileNumber {
 }
 
 impl MemoryTable {
-    /// Opens the table in `folder`; makes both if they are not there.
-    pub fn open(folder: &CrewFolder) -> Result<Self, TableError> {
-        let place = open_folder(folder.path())?;
-        let path = folder.table();
+    /// Opens the table in `directory`; makes both if they are not there.
+    pub fn open(directory: &CrewDirectory) -> Result<Self, TableError> {
+        let place = open_directory(directory.path())?;
+        let path = directory.table();
         // LIMIT: two rounds: it is not there, so it is made; somebody removed it at once: then something is wrong here.
         for _ in 0..3 {
             match openat(&place, FILE_NAME, OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
@@ -154,17 +154,17 @@ impl MemoryTable {
         Err(failed("keep", &path)(Errno::NOENT))
     }
 
-    /// Opens the table in `folder` if there is one; makes nothing.
-    pub fn open_existing(folder: &CrewFolder) -> Result<Option<Self>, TableError> {
-        match std::fs::symlink_metadata(folder.table()) {
+    /// Opens the table in `directory` if there is one; makes nothing.
+    pub fn open_existing(directory: &CrewDirectory) -> Result<Option<Self>, TableError> {
+        match std::fs::symlink_metadata(directory.table()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 // Where none could be made, runs share nothing: that is not the same as that there are none.
-                if folder.path().try_exists().unwrap_or(true) {
-                    open_folder(folder.path())?;
+                if directory.path().try_exists().unwrap_or(true) {
+                    open_directory(directory.path())?;
                 }
                 Ok(None)
             }
-            _ => Self::open(folder).map(Some),
+            _ => Self::open(directory).map(Some),
         }
     }
 
@@ -229,19 +229,19 @@ impl MemoryTable {
     }
 
     /// What `row` sleeps on.
-    pub fn bell(&self, row: usize) -> &AtomicU32 {
-        self.words.second_half(row_word(row, field::MARK))
+    pub fn wake_word(&self, row: usize) -> &AtomicU32 {
+        self.words.second_half(row_word(row, field::DEATH_WORD))
     }
 
     /// Wakes `row` alone.
-    pub fn ring(&self, row: usize) {
-        sound(self.bell(row));
+    pub fn wake(&self, row: usize) {
+        sound(self.wake_word(row));
     }
 
     /// Wakes every run that waits for something, and all who watch.
-    pub fn ring_all(&self) {
+    pub fn wake_all(&self) {
         self.tell_watchers();
-        row::hungry_or_listening(self.words()).for_each(|row| self.ring(row));
+        row::hungry_or_listening(self.words()).for_each(|row| self.wake(row));
     }
 
     /// Wakes all who watch who is there.
@@ -249,45 +249,45 @@ impl MemoryTable {
         sound(self.generation());
     }
 
-    /// The robust mark of `row`.
-    pub fn mark(&self, row: usize) -> &AtomicU32 {
-        self.words.half(row_word(row, field::MARK))
+    /// The death word of `row`.
+    pub fn death_word(&self, row: usize) -> &AtomicU32 {
+        self.words.half(row_word(row, field::DEATH_WORD))
     }
 
-    /// Marks `row` as this process's, soon or at once, and rings for one of those who wait: others learn of its death at once. None where the system
+    /// Marks `row` as this process's, soon or at once, and wakes for one of those who wait: others learn of its death at once. None where the system
     /// has no thread to spare.
-    pub fn keep_mark(self: &Arc<Self>, row: usize, marking: Marking) -> Option<MarkKeeper> {
+    pub fn keep_death_word(self: &Arc<Self>, row: usize, death_word_thread: DeathWordThread) -> Option<MarkKeeper> {
         let table = Arc::clone(self);
         // One of those who wait sleeps on the new mark from now on: the kernel wakes no more than one.
-        let ring = move || {
-            row::hungry_or_listening(table.words()).find(|&other| other != row).inspect(|&other| table.ring(other));
+        let wake = move || {
+            row::hungry_or_listening(table.words()).find(|&other| other != row).inspect(|&other| table.wake(other));
         };
-        let word = row_word(row, field::MARK);
-        if marking == Marking::FirstThread
+        let word = row_word(row, field::DEATH_WORD);
+        if death_word_thread == DeathWordThread::FirstThread
             && let Some(keeper) = MarkKeeper::on_first_thread(&self.words, word)
         {
-            ring();
+            wake();
             return Some(keeper);
         }
-        MarkKeeper::start(Arc::clone(&self.words), word, ring).ok()
+        MarkKeeper::start(Arc::clone(&self.words), word, wake).ok()
     }
 }
 
-fn sound(bell: &AtomicU32) {
+fn sound(wake_word: &AtomicU32) {
     // ORDER: SeqCst, as for all words of the table: who looks at the words after this sees what was changed before.
-    bell.fetch_add(1, Ordering::SeqCst);
-    sys::futex::wake_all(bell);
+    wake_word.fetch_add(1, Ordering::SeqCst);
+    sys::futex::wake_all(wake_word);
 }
 
-/// Opens the folder, making it first if need be, and checks that nobody else can put things into it.
-fn open_folder(path: &Path) -> Result<OwnedFd, TableError> {
+/// Opens the directory, making it first if need be, and checks that nobody else can put things into it.
+fn open_directory(path: &Path) -> Result<OwnedFd, TableError> {
     match mkdirat(CWD, path, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(failed("make", path)(error)),
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = openat(CWD, path, flags, Mode::empty()).map_err(failed("open", path))?;
-    let status = rustix::fs::fstat(&folder).map_err(failed("look at", path))?;
+    let directory = openat(CWD, path, flags, Mode::empty()).map_err(failed("open", path))?;
+    let status = rustix::fs::fstat(&directory).map_err(failed("look at", path))?;
     let untrusted = |why| Err(TableError::Untrusted { path: path.to_owned(), why });
     if status.st_uid != geteuid().as_raw() {
         return untrusted("it belongs to another user");
@@ -295,24 +295,25 @@ fn open_folder(path: &Path) -> Result<OwnedFd, TableError> {
     if status.st_mode & 0o022 != 0 {
         return untrusted("others may write to it");
     }
-    Ok(folder)
+    Ok(directory)
 }
 
 /// Makes a whole table under a name of its own and links it to its final one, unless somebody else was faster.
-fn create(folder: &OwnedFd, path: &Path) -> Result<(), TableError> {
+fn create(directory: &OwnedFd, path: &Path) -> Result<(), TableError> {
     static MADE: AtomicU64 = AtomicU64::new(0);
     // ORDER: Relaxed: the number only has to differ between the threads of this process.
     let count = MADE.fetch_add(1, Ordering::Relaxed);
     let staged = format!("{FILE_NAME}.{}.{count}", std::process::id());
     // Left behind by a killed process with our number.
-    let _there_was_none = unlinkat(folder, &*staged, AtFlags::empty());
+    let _there_was_none = unlinkat(directory, &*staged, AtFlags::empty());
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = openat(folder, &*staged, flags, Mode::RUSR | Mode::WUSR).map_err(failed("make", path))?;
-    let made = fill(&file, path).and_then(|()| match linkat(folder, &*staged, folder, FILE_NAME, AtFlags::empty()) {
-        Ok(()) | Err(Errno::EXIST) => Ok(()),
-        Err(error) => Err(failed("make", path)(error)),
-    });
-    let _only_a_second_name = unlinkat(folder, &*staged, AtFlags::empty());
+    let file = openat(directory, &*staged, flags, Mode::RUSR | Mode::WUSR).map_err(failed("make", path))?;
+    let made =
+        fill(&file, path).and_then(|()| match linkat(directory, &*staged, directory, FILE_NAME, AtFlags::empty()) {
+            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            Err(error) => Err(failed("make", path)(error)),
+        });
+    let _only_a_second_name = unlinkat(directory, &*staged, AtFlags::empty());
     made
 }
 
@@ -325,7 +326,7 @@ fn fill(file: &OwnedFd, path: &Path) -> Result<(), TableError> {
     fchmod(file, Mode::RUSR | Mode::WUSR).map_err(failed("protect", path))
 }
 
-const _: () = assert!(CLAIMS_AT == HANDS_AT + CPUS && ROWS_AT == CLAIMS_AT + POSTS);
+const _: () = assert!(CLAIMS_AT == HANDS_AT + CPUS && ROWS_AT == CLAIMS_AT + CPU_SLOTS);
 const _: () = assert!(WORDS == ROWS_AT + ROWS * ROW_WORDS);
 
 #[cfg(all(test, not(feature = "model")))]
@@ -334,32 +335,33 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    fn folder() -> (tempfile::TempDir, CrewFolder) {
+    fn directory() -> (tempfile::TempDir, CrewDirectory) {
         let parent = tempfile::tempdir().expect("a folder");
-        let folder = CrewFolder::of_user_in(parent.path());
-        (parent, folder)
+        let directory = CrewDirectory::of_user_in(parent.path());
+        (parent, directory)
     }
 
     #[test]
     fn it_is_made_once_and_shared_by_all_who_open_it() {
-        let (_parent, folder) = folder();
-        let (one, other) = (MemoryTable::open(&folder).expect("made"), MemoryTable::open(&folder).expect("opened"));
+        let (_parent, directory) = directory();
+        let (one, other) =
+            (MemoryTable::open(&directory).expect("made"), MemoryTable::open(&directory).expect("opened"));
         one.words().store(WORDS - 1, 42);
         assert_eq!(other.words().load(WORDS - 1), 42);
         assert!(one.is_still_there());
-        let names: Vec<_> = fs::read_dir(folder.path()).expect("readable").flatten().collect();
+        let names: Vec<_> = fs::read_dir(directory.path()).expect("readable").flatten().collect();
         assert_eq!(names.len(), 1, "nothing is left of the making");
-        let status = fs::metadata(folder.table()).expect("there");
+        let status = fs::metadata(directory.table()).expect("there");
         assert_eq!((status.mode() & 0o7777, status.len()), (0o600, FILE_BYTES));
         assert!(status.blocks() * 512 >= FILE_BYTES, "all blocks are there");
-        assert_eq!(fs::metadata(folder.path()).expect("there").mode() & 0o7777, 0o700);
+        assert_eq!(fs::metadata(directory.path()).expect("there").mode() & 0o7777, 0o700);
     }
 
     #[test]
     fn many_makers_at_once_make_one() {
-        let (_parent, folder) = folder();
+        let (_parent, directory) = directory();
         let numbers: Vec<FileNumber> = std::thread::scope(|scope| {
-            let open = || scope.spawn(|| MemoryTable::open(&folder).expect("a table").number);
+            let open = || scope.spawn(|| MemoryTable::open(&directory).expect("a table").number);
             let threads: Vec<_> = (0..8).map(|_| open()).collect();
             threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
         });
@@ -368,59 +370,59 @@ mod tests {
 
     #[test]
     fn a_removed_table_is_noticed_and_its_successor_is_another() {
-        let (_parent, folder) = folder();
-        let first = MemoryTable::open(&folder).expect("made");
-        fs::remove_file(folder.table()).expect("removed");
+        let (_parent, directory) = directory();
+        let first = MemoryTable::open(&directory).expect("made");
+        fs::remove_file(directory.table()).expect("removed");
         assert!(!first.is_still_there());
         assert!(first.open_for_locks().is_err());
-        let second = MemoryTable::open(&folder).expect("made anew");
+        let second = MemoryTable::open(&directory).expect("made anew");
         assert!(second.is_still_there() && !first.is_still_there());
         assert!(matches!(first.open_for_locks(), Err(TableError::Foreign { .. })));
     }
 
     #[test]
     fn what_others_could_have_put_there_is_refused() {
-        let (parent, folder) = folder();
+        let (parent, directory) = directory();
         let real = parent.path().join("real");
         fs::create_dir(&real).expect("a folder");
-        symlink(&real, folder.path()).expect("a link");
+        symlink(&real, directory.path()).expect("a link");
         assert!(
-            matches!(MemoryTable::open(&folder), Err(TableError::System { operation: "open", .. })),
+            matches!(MemoryTable::open(&directory), Err(TableError::System { operation: "open", .. })),
             "a linked folder"
         );
-        fs::remove_file(folder.path()).expect("removed");
-        fs::create_dir(folder.path()).expect("a folder");
-        fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o770)).expect("chmod");
-        assert!(matches!(MemoryTable::open(&folder), Err(TableError::Untrusted { .. })), "a folder open to others");
-        assert!(matches!(MemoryTable::open_existing(&folder), Err(TableError::Untrusted { .. })), "there, to look");
-        fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).expect("chmod");
-        symlink(real.join("x"), folder.table()).expect("a link");
+        fs::remove_file(directory.path()).expect("removed");
+        fs::create_dir(directory.path()).expect("a folder");
+        fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o770)).expect("chmod");
+        assert!(matches!(MemoryTable::open(&directory), Err(TableError::Untrusted { .. })), "a folder open to others");
+        assert!(matches!(MemoryTable::open_existing(&directory), Err(TableError::Untrusted { .. })), "there, to look");
+        fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o700)).expect("chmod");
+        symlink(real.join("x"), directory.table()).expect("a link");
         assert!(
-            matches!(MemoryTable::open(&folder), Err(TableError::System { operation: "open", .. })),
+            matches!(MemoryTable::open(&directory), Err(TableError::System { operation: "open", .. })),
             "a linked table"
         );
-        fs::remove_file(folder.table()).expect("removed");
-        MemoryTable::open(&folder).expect("made");
-        fs::set_permissions(folder.table(), PermissionsExt::from_mode(0o666)).expect("chmod");
-        assert!(matches!(MemoryTable::open(&folder), Err(TableError::Untrusted { .. })), "a table open to others");
+        fs::remove_file(directory.table()).expect("removed");
+        MemoryTable::open(&directory).expect("made");
+        fs::set_permissions(directory.table(), PermissionsExt::from_mode(0o666)).expect("chmod");
+        assert!(matches!(MemoryTable::open(&directory), Err(TableError::Untrusted { .. })), "a table open to others");
     }
 
     #[test]
     fn what_belongs_to_another_user_is_refused() {
         const OTHER: Option<u32> = Some(54_321);
-        let (parent, folder) = folder();
+        let (parent, directory) = directory();
         let own = parent.path().join("own");
         fs::write(&own, "").expect("a file");
         if std::os::unix::fs::chown(&own, OTHER, None).is_err() {
             // Only root may give files away; for everybody else there is nothing to test with.
             return;
         }
-        drop(MemoryTable::open(&folder).expect("made"));
-        std::os::unix::fs::chown(folder.table(), OTHER, None).expect("given away");
-        assert!(matches!(MemoryTable::open(&folder), Err(TableError::Untrusted { .. })), "a foreign table");
-        fs::remove_file(folder.table()).expect("removed");
-        std::os::unix::fs::chown(folder.path(), OTHER, None).expect("given away");
-        assert!(matches!(MemoryTable::open(&folder), Err(TableError::Untrusted { .. })), "a foreign folder");
+        drop(MemoryTable::open(&directory).expect("made"));
+        std::os::unix::fs::chown(directory.table(), OTHER, None).expect("given away");
+        assert!(matches!(MemoryTable::open(&directory), Err(TableError::Untrusted { .. })), "a foreign table");
+        fs::remove_file(directory.table()).expect("removed");
+        std::os::unix::fs::chown(directory.path(), OTHER, None).expect("given away");
+        assert!(matches!(MemoryTable::open(&directory), Err(TableError::Untrusted { .. })), "a foreign folder");
     }
 
     #[test]
@@ -439,15 +441,15 @@ mod tests {
             Vec::new(),
         ];
         for content in bad {
-            let (_parent, folder) = folder();
-            MemoryTable::open(&folder).expect("made");
-            fs::write(folder.table(), &content).expect("written");
-            assert!(matches!(MemoryTable::open(&folder), Err(TableError::Foreign { .. })));
+            let (_parent, directory) = directory();
+            MemoryTable::open(&directory).expect("made");
+            fs::write(directory.table(), &content).expect("written");
+            assert!(matches!(MemoryTable::open(&directory), Err(TableError::Foreign { .. })));
         }
-        let (_parent, folder) = folder();
-        fs::create_dir(folder.path()).expect("a folder");
-        fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).expect("chmod");
-        fs::create_dir(folder.table()).expect("a folder in its place");
-        assert!(MemoryTable::open(&folder).is_err());
+        let (_parent, directory) = directory();
+        fs::create_dir(directory.path()).expect("a folder");
+        fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o700)).expect("chmod");
+        fs::create_dir(directory.table()).expect("a folder in its place");
+        assert!(MemoryTable::open(&directory).is_err());
     }
 }

@@ -4,7 +4,7 @@
 use super::Priority;
 use super::cpu_set::CpuSet;
 use super::entitlement::{Entitled, RunClaim, entitlements};
-use super::layout::{ClaimWord, HandWord, ROWS, claim_word, hand_word, post_above};
+use super::layout::{ClaimWord, HandWord, ROWS, claim_word, cpu_slot_above, hand_word};
 use super::memory::Memory;
 use super::row::{self, RowSeen};
 use std::cmp::Reverse;
@@ -42,8 +42,8 @@ impl TableView {
         let cpus = rows.iter().fold(CpuSet::default(), |all, row| all.or(&row.cpus));
         let mut free = CpuSet::default();
         let (mut words_of_row, mut claims_of_row) = (Box::new([0; ROWS]), Box::new([0; ROWS]));
-        let mut count_claim = |post: usize, word: HandWord| {
-            let claim = ClaimWord(memory.load(claim_word(post)));
+        let mut count_claim = |cpu_slot: usize, word: HandWord| {
+            let claim = ClaimWord(memory.load(claim_word(cpu_slot)));
             if let Some(row) = claim.row().filter(|_| !word.is_free() && claim.is_of(word)) {
                 claims_of_row[row] += 1;
             }
@@ -57,8 +57,8 @@ impl TableView {
                 None => {}
             }
         }
-        for post in rows.iter().filter(|seen| seen.is_above).map(|seen| post_above(seen.row)) {
-            count_claim(post, HandWord(memory.load(hand_word(post))));
+        for cpu_slot in rows.iter().filter(|seen| seen.is_above).map(|seen| cpu_slot_above(seen.row)) {
+            count_claim(cpu_slot, HandWord(memory.load(hand_word(cpu_slot))));
         }
         Self { now_ms, rows, cpus, free, words_of_row, claims_of_row }
     }
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_free_is_rung_for_in_turn() {
+    fn what_is_free_is_woken_for_in_turn() {
         let memory = &table_with(&[Priority::Normal, Priority::Low, Priority::High, Priority::High])[..];
         let put = |row, field, value| memory.store(row_word(row, field), value);
         let next = || TableView::look(memory, NOW_MS).next_in_turn();

@@ -4,27 +4,27 @@
 use super::census::{Census, census};
 pub use super::sleep::SleepMoment;
 use super::sleep::{self, NOBODY};
-use super::table::{CrewFolder, MemoryTable, TableError};
+use super::table::{CrewDirectory, MemoryTable, TableError};
 use std::time::Duration;
 
 /// A table under watch.
 pub struct Watch {
-    folder: CrewFolder,
+    directory: CrewDirectory,
     table: MemoryTable,
 }
 
 impl Watch {
-    /// Watches the folder's table; makes it if there is none, so that there is something to sleep on.
-    pub fn open(folder: &CrewFolder) -> Result<Self, TableError> {
-        Ok(Self { folder: folder.clone(), table: MemoryTable::open(folder)? })
+    /// Watches the directory's table; makes it if there is none, so that there is something to sleep on.
+    pub fn open(directory: &CrewDirectory) -> Result<Self, TableError> {
+        Ok(Self { directory: directory.clone(), table: MemoryTable::open(directory)? })
     }
 
     /// Who holds what now. Follows to a new table when this one was removed.
     pub fn census(&mut self) -> Result<Census, TableError> {
         if !self.table.is_still_there() {
-            *self = Self::open(&self.folder)?;
+            *self = Self::open(&self.directory)?;
         }
-        census(&self.folder)
+        census(&self.directory)
     }
 
     /// The moment to begin a sleep with: to be asked before [`Watch::census`].

@@ -42,7 +42,7 @@ struct Pipe {
     read: HandedFd,
     write: HandedFd,
     /// Wakes the thread that sleeps on the pipe for all.
-    bell: HandedFd,
+    wake_word: HandedFd,
 }
 
 #[derive(Default)]
@@ -167,7 +167,7 @@ impl Lease for SlotLease {
         lock(&self.books).returned += 1;
         self.show();
         if state.is_watched {
-            self.shared.pipe.ring();
+            self.shared.pipe.wake();
         }
         self.shared.changed.notify_all();
     }
@@ -185,7 +185,7 @@ impl Lease for SlotLease {
     fn set_useful_width(&self, width: usize) {
         self.width.store(width.clamp(1, self.most), Ordering::SeqCst);
         let state = lock(&self.shared.state);
-        self.shared.pipe.ring();
+        self.shared.pipe.wake();
         self.shared.changed.notify_all();
         drop(state);
     }
@@ -247,8 +247,8 @@ impl Pipe {
         }
         let read = open(&from, OFlags::RDONLY)?;
         let write = open(&to, OFlags::WRONLY)?;
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(system)?;
-        Ok(Self { read: read.into(), write: write.into(), bell: bell.into() })
+        let wake_word = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(system)?;
+        Ok(Self { read: read.into(), write: write.into(), wake_word: wake_word.into() })
     }
 
     /// A slot, if one is free.
@@ -279,21 +279,21 @@ impl Pipe {
         }
     }
 
-    /// Sleeps until a slot is free or the bell rings. Others may be faster.
+    /// Sleeps until a slot is free or the wake word wakes. Others may be faster.
     fn sleep(&self) {
-        if self.read.reach().and_then(|_| self.bell.reach()).is_err() {
+        if self.read.reach().and_then(|_| self.wake_word.reach()).is_err() {
             // LIMIT: a thread whose own table of descriptors is full looks again and again.
             std::thread::sleep(PATIENCE);
             return;
         }
-        let mut both = [PollFd::new(&self.read, PollFlags::IN), PollFd::new(&self.bell, PollFlags::IN)];
-        // LIMIT: not for ever: a thread whose own table of descriptors is full cannot ring.
+        let mut both = [PollFd::new(&self.read, PollFlags::IN), PollFd::new(&self.wake_word, PollFlags::IN)];
+        // LIMIT: not for ever: a thread whose own table of descriptors is full cannot wake.
         let _or_interrupted = poll(&mut both, Some(&LONGEST_SLEEP));
-        let _it_may_be_silent = rustix::io::read(&self.bell, &mut [0_u8; 8]);
+        let _it_may_be_silent = rustix::io::read(&self.wake_word, &mut [0_u8; 8]);
     }
 
-    fn ring(&self) {
-        let _it_rings_already = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    fn wake(&self) {
+        let _it_rings_already = rustix::io::write(&self.wake_word, &1_u64.to_ne_bytes());
     }
 }
 

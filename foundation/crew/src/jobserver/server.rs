@@ -18,7 +18,7 @@ const DEBT_LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 160_000_000 };
 pub struct SlotServer {
     proxy: Box<dyn Proxy>,
     pool: Pool,
-    bell: OwnedFd,
+    wake_word: OwnedFd,
     state: Mutex<State>,
 }
 
@@ -46,8 +46,8 @@ pub struct SlotBooks {
 impl SlotServer {
     /// Of the slots that stand for hands of `proxy`.
     pub fn new(proxy: Box<dyn Proxy>, pool: Pool) -> io::Result<Self> {
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { proxy, pool, bell, state: Mutex::new(State::default()) })
+        let wake_word = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { proxy, pool, wake_word, state: Mutex::new(State::default()) })
     }
 
     /// What children are told of.
@@ -111,12 +111,12 @@ impl SlotServer {
             let owes = self.look(&mut state);
             // Slots that lie unread take no CPU from anybody.
             let is_watchful = self.pool.unread() < state.hands.len() || state.hands.len() < state.wanted;
-            let attention = if is_watchful { Attention::Strangers } else { Attention::Table };
+            let attention = if is_watchful { Attention::ExternalPrograms } else { Attention::Table };
             drop(state);
             if owes {
-                let mut both = [PollFd::new(&self.pool, PollFlags::IN), PollFd::new(&self.bell, PollFlags::IN)];
+                let mut both = [PollFd::new(&self.pool, PollFlags::IN), PollFd::new(&self.wake_word, PollFlags::IN)];
                 let _or_interrupted = poll(&mut both, Some(&DEBT_LOOK));
-                let _it_may_be_silent = rustix::io::read(&self.bell, &mut [0_u8; 8]);
+                let _it_may_be_silent = rustix::io::read(&self.wake_word, &mut [0_u8; 8]);
             } else {
                 self.proxy.sleep(moment, attention);
             }
@@ -124,8 +124,8 @@ impl SlotServer {
     }
 
     fn wake(&self) {
-        let _it_rings_already = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
-        self.proxy.ring();
+        let _it_rings_already = rustix::io::write(&self.wake_word, &1_u64.to_ne_bytes());
+        self.proxy.wake();
     }
 
     /// One look: back with what is not wanted or others are entitled to, then out with what can be had. Whether more must come

@@ -1,5 +1,5 @@
 //! Yield points in the middle of a chunk's work: how slow work lets others have its hand. Decides nothing about who pauses;
-//! `desk` does, and `threaded` carries it out.
+//! `scheduler` does, and `threaded` carries it out.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
-//! Carries out the desk's tasks with threads: workers hired while work waits, and threads of their own for pipes.
-//! Decides nothing about order or bounds; `desk` does, under the one lock that is held only between stages.
+//! Carries out the scheduler's tasks with threads: workers hired while work waits, and threads of their own for pipes.
+//! Decides nothing about order or bounds; `scheduler` does, under the one lock that is held only between stages.
 
 use super::demand::Demand;
-use super::desk::{Desk, Idle, OutboxAnswer, Piece, SlotAnswer, Task, Ticket};
+use super::scheduler::{Idle, OutboxAnswer, Scheduler, Segment, SlotAnswer, Task, Ticket};
 use super::{AccessCounts, By, Cut, CutTurn, Fill, Held, Pause, Ran, SharedSink, Staffing, Stages, cut};
 use crate::budget::Lease;
 use crate::clocks::{Clocks, OffCpu, RunDelay, StageClock, nanoseconds, timed};
@@ -13,7 +13,7 @@ use std::time::Instant;
 /// Runs all lanes to their end.
 pub(super) fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Ran {
     let floor = Floor {
-        desk: Desk::new(stages, staffing),
+        scheduler: Scheduler::new(stages, staffing),
         workers: 1,
         at_work_most: 0,
         workers_resting: 0,
@@ -37,7 +37,7 @@ pub(super) fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease,
     };
     scope(|scope| crew.work(scope));
     let floor = lock(&crew.floor);
-    floor.desk.assert_balanced();
+    floor.scheduler.assert_balanced();
     if floor.demand.is_reduced() {
         // The lease may serve another run.
         lease.set_useful_width(staffing.width);
@@ -64,7 +64,7 @@ struct Crew<'a, S: Stages> {
 
 /// Everything under the lock.
 struct Floor<S: Stages> {
-    desk: Desk<S>,
+    scheduler: Scheduler<S>,
     workers: usize,
     /// The most workers that had a hand at once.
     at_work_most: usize,
@@ -94,7 +94,7 @@ impl<S: Stages> Drop for Alarm<'_, '_, S> {
     fn drop(&mut self) {
         if panicking() {
             let mut floor = lock(&self.0.floor);
-            floor.desk.raise_alarm(self.0.stages);
+            floor.scheduler.raise_alarm(self.0.stages);
             self.0.wake_everybody();
         }
     }
@@ -112,15 +112,15 @@ impl<S: Stages> Crew<'_, S> {
         let mut worker = Worker { scratch, clocks: Clocks::default(), hand: None, cutting: None };
         let mut floor = lock(&self.floor);
         floor.workers_seeking -= 1;
-        while !floor.desk.is_finished() {
-            if !floor.desk.has_task(self.stages) {
+        while !floor.scheduler.is_finished() {
+            if !floor.scheduler.has_task(self.stages) {
                 floor = self.rest(floor, &mut worker);
             } else if worker.hand.is_none() {
                 floor = self.seek_a_hand(floor, &mut worker);
             } else {
                 // What there was to prepare may be prepared by now.
-                let Some(task) = floor.desk.take_task(self.stages, worker.cutting.take()) else { continue };
-                let fill = floor.desk.fill();
+                let Some(task) = floor.scheduler.take_task(self.stages, worker.cutting.take()) else { continue };
+                let fill = floor.scheduler.fill();
                 self.call_for(&mut floor, scope);
                 drop(floor);
                 self.carry_out(task, &fill, &mut worker, scope);
@@ -152,7 +152,7 @@ impl<S: Stages> Crew<'_, S> {
         worker.clocks.work.add(&waited);
         floor = lock(&self.floor);
         floor.workers_seeking -= 1;
-        let at_work = floor.workers - floor.workers_resting - floor.workers_seeking - floor.desk.paused();
+        let at_work = floor.workers - floor.workers_resting - floor.workers_seeking - floor.scheduler.paused();
         floor.at_work_most = floor.at_work_most.max(at_work);
         floor
     }
@@ -160,7 +160,7 @@ impl<S: Stages> Crew<'_, S> {
     /// Sleeps without a hand until somebody calls.
     fn rest<'a>(&'a self, mut floor: MutexGuard<'a, Floor<S>>, worker: &mut Worker<'_, S>) -> MutexGuard<'a, Floor<S>> {
         worker.hand = None;
-        let (since, reason) = (Instant::now(), floor.desk.why_idle());
+        let (since, reason) = (Instant::now(), floor.scheduler.why_idle());
         floor.workers_resting += 1;
         floor = wait(&self.work_waits, floor);
         floor.workers_resting -= 1;
@@ -191,41 +191,41 @@ impl<S: Stages> Crew<'_, S> {
     where
         'env: 'scope,
     {
-        if !hand.as_ref().is_some_and(Held::must_return) || !lock(&self.floor).desk.pause(lane, ticket) {
+        if !hand.as_ref().is_some_and(Held::must_return) || !lock(&self.floor).scheduler.pause(lane, ticket) {
             return false;
         }
         *hand = None;
         timed(away, OffCpu::NoHand, || {
             let mut floor = lock(&self.floor);
-            while !floor.desk.may_seek(lane, ticket) {
+            while !floor.scheduler.may_seek(lane, ticket) {
                 floor = wait(&self.hand_waits, floor);
             }
             drop(floor);
             *hand = Some(Held::take(self.lease, Some(self.tally)));
         });
         let mut floor = lock(&self.floor);
-        floor.desk.resume(lane, ticket);
+        floor.scheduler.resume(lane, ticket);
         self.hand_waits.notify_all();
         self.call_for(&mut floor, scope);
         true
     }
 
-    /// After any change at the desk: wakes, or hires, whoever can use it. One worker at a time; each that finds a task
+    /// After any change at the scheduler: wakes, or hires, whoever can use it. One worker at a time; each that finds a task
     /// calls again while more remain, so a burst staffs itself in a chain. Where hands are short the chain ends with the one
     /// worker who waits for a hand: a run has no more threads than it can use.
     fn call_for<'scope, 'env>(&'env self, floor: &mut Floor<S>, scope: &'scope Scope<'scope, 'env>)
     where
         'env: 'scope,
     {
-        if floor.desk.is_finished() {
+        if floor.scheduler.is_finished() {
             self.wake_everybody();
             return;
         }
-        let (has_task, busy) = (floor.desk.has_task(self.stages), floor.workers - floor.workers_resting);
+        let (has_task, busy) = (floor.scheduler.has_task(self.stages), floor.workers - floor.workers_resting);
         if let Some(width) = floor.demand.note(busy, has_task, Instant::now()) {
             self.lease.set_useful_width(width);
         }
-        let nobody_seeks = floor.workers_seeking == 0 && floor.desk.paused() == 0;
+        let nobody_seeks = floor.workers_seeking == 0 && floor.scheduler.paused() == 0;
         if has_task && nobody_seeks {
             if floor.workers_resting > 0 {
                 self.work_waits.notify_one();
@@ -237,10 +237,10 @@ impl<S: Stages> Crew<'_, S> {
                 }
             }
         }
-        if floor.readers_waiting > 0 && floor.desk.has_answer_for_readers() {
+        if floor.readers_waiting > 0 && floor.scheduler.has_answer_for_readers() {
             self.slot_waits.notify_all();
         }
-        if floor.writers_waiting > 0 && floor.desk.has_answer_for_writers() {
+        if floor.writers_waiting > 0 && floor.scheduler.has_answer_for_writers() {
             self.outbox_waits.notify_all();
         }
     }
@@ -263,12 +263,12 @@ impl<S: Stages> Crew<'_, S> {
     {
         match task {
             Task::Open { lane } => self.open(lane, &mut worker.clocks, scope),
-            Task::Cut { source, piece } => self.cut(source, piece, worker, scope),
-            Task::Work(piece) => self.work_on(piece, fill, worker, scope),
-            Task::Write(mut piece) => {
-                let outcome = self.write(&mut piece, &mut worker.clocks);
+            Task::Cut { source, segment } => self.cut(source, segment, worker, scope),
+            Task::Work(segment) => self.work_on(segment, fill, worker, scope),
+            Task::Write(mut segment) => {
+                let outcome = self.write(&mut segment, &mut worker.clocks);
                 let mut floor = lock(&self.floor);
-                floor.desk.written_by_worker(self.stages, piece, outcome);
+                floor.scheduler.written_by_worker(self.stages, segment, outcome);
                 self.call_for(&mut floor, scope);
             }
             Task::LookAhead => {
@@ -281,7 +281,7 @@ impl<S: Stages> Crew<'_, S> {
                     self.stages.close(lane, Some((source, sink)), outcome);
                 });
                 let mut floor = lock(&self.floor);
-                floor.desk.closed(self.stages);
+                floor.scheduler.closed(self.stages);
                 self.call_for(&mut floor, scope);
             }
         }
@@ -296,20 +296,20 @@ impl<S: Stages> Crew<'_, S> {
                 let (reading, writing) = (open.reading, open.writing);
                 let mut floor = lock(&self.floor);
                 floor.access.lane(reading, writing);
-                floor.desk.opened(lane, open);
+                floor.scheduler.opened(lane, open);
                 // Where the system gives no more threads, the workers read and write the pipe in their turns.
                 if writing == By::OwnThread && spawn(scope, move || self.write_lane(lane, scope)).is_err() {
-                    floor.desk.workers_write(lane);
+                    floor.scheduler.workers_write(lane);
                 }
                 if reading == By::OwnThread && spawn(scope, move || self.read_lane(lane, scope)).is_err() {
-                    floor.desk.workers_read(lane);
+                    floor.scheduler.workers_read(lane);
                 }
                 self.call_for(&mut floor, scope);
             }
             Err(error) => {
                 self.stages.close(lane, None, Err(error));
                 let mut floor = lock(&self.floor);
-                floor.desk.open_failed();
+                floor.scheduler.open_failed();
                 self.call_for(&mut floor, scope);
             }
         }
@@ -320,31 +320,31 @@ impl<S: Stages> Crew<'_, S> {
     fn cut<'scope, 'env>(
         &'env self,
         mut source: S::Source,
-        mut piece: Piece<S>,
+        mut segment: Segment<S>,
         worker: &mut Worker<'env, S>,
         scope: &'scope Scope<'scope, 'env>,
     ) where
         'env: 'scope,
     {
-        let outcome = cut(self.stages, &mut source, &mut piece.chunk, &mut worker.clocks);
-        let lane = piece.lane;
+        let outcome = cut(self.stages, &mut source, &mut segment.chunk, &mut worker.clocks);
+        let lane = segment.lane;
         let computes = matches!(outcome, Ok(Cut::Taken(_)));
         let mut floor = lock(&self.floor);
         self.count(&outcome, &mut floor.access);
-        floor.desk.source_is_home(lane, source);
-        let kept = match floor.desk.after_cut(self.stages, piece, outcome) {
-            Some(piece) if computes && self.width > 1 => {
-                floor.desk.queue(piece);
+        floor.scheduler.source_is_home(lane, source);
+        let kept = match floor.scheduler.after_cut(self.stages, segment, outcome) {
+            Some(segment) if computes && self.width > 1 => {
+                floor.scheduler.queue(segment);
                 worker.cutting = Some(lane);
                 None
             }
             other => other,
         };
-        let fill = floor.desk.fill();
+        let fill = floor.scheduler.fill();
         self.call_for(&mut floor, scope);
         drop(floor);
-        if let Some(piece) = kept {
-            self.work_on(piece, &fill, worker, scope);
+        if let Some(segment) = kept {
+            self.work_on(segment, &fill, worker, scope);
         }
     }
 
@@ -357,32 +357,32 @@ impl<S: Stages> Crew<'_, S> {
 
     fn work_on<'scope, 'env>(
         &'env self,
-        mut piece: Piece<S>,
+        mut segment: Segment<S>,
         fill: &Fill,
         worker: &mut Worker<'env, S>,
         scope: &'scope Scope<'scope, 'env>,
     ) where
         'env: 'scope,
     {
-        let fetched = timed(&mut worker.clocks.read, OffCpu::Starved, || self.stages.fetch(&mut piece.chunk));
+        let fetched = timed(&mut worker.clocks.read, OffCpu::Starved, || self.stages.fetch(&mut segment.chunk));
         let mut away = StageClock::default();
         let outcome = fetched.and_then(|()| {
-            self.stages.about_to_work(&mut piece.chunk, fill);
+            self.stages.about_to_work(&mut segment.chunk, fill);
             let Worker { scratch, clocks, hand, .. } = &mut *worker;
-            let number = (piece.lane, piece.ticket);
+            let number = (segment.lane, segment.ticket);
             let mut look = || self.pause(number, hand, &mut away, scope);
             let mut pause = Pause::now_and_then(&mut look);
-            timed(&mut clocks.work, OffCpu::NoCpu, || self.stages.work(scratch, &mut piece.chunk, &mut pause))
+            timed(&mut clocks.work, OffCpu::NoCpu, || self.stages.work(scratch, &mut segment.chunk, &mut pause))
         });
         worker.clocks.work.had_no_hand(&away);
         let mut floor = lock(&self.floor);
-        floor.desk.worked(self.stages, piece, outcome);
+        floor.scheduler.worked(self.stages, segment, outcome);
         self.call_for(&mut floor, scope);
     }
 
-    fn write(&self, piece: &mut Piece<S>, clocks: &mut Clocks) -> Result<u64, S::Error> {
-        let sink: &SharedSink<S> = &piece.sink;
-        let outcome = timed(&mut clocks.write, OffCpu::Blocked, || self.stages.write(sink, &mut piece.chunk));
+    fn write(&self, segment: &mut Segment<S>, clocks: &mut Clocks) -> Result<u64, S::Error> {
+        let sink: &SharedSink<S> = &segment.sink;
+        let outcome = timed(&mut clocks.write, OffCpu::Blocked, || self.stages.write(sink, &mut segment.chunk));
         if let Ok(bytes) = outcome {
             self.tally.gave(bytes);
         }
@@ -397,10 +397,10 @@ impl<S: Stages> Crew<'_, S> {
         let _alarm = Alarm(self);
         let (mut clocks, delay) = (Clocks::default(), RunDelay::since_now());
         let mut floor = lock(&self.floor);
-        let Some(mut source) = floor.desk.take_source(lane) else { return };
+        let Some(mut source) = floor.scheduler.take_source(lane) else { return };
         loop {
-            let mut piece = match floor.desk.take_slot(lane) {
-                SlotAnswer::Slot(piece) => piece,
+            let mut segment = match floor.scheduler.take_slot(lane) {
+                SlotAnswer::Slot(segment) => segment,
                 SlotAnswer::Stop => break,
                 SlotAnswer::Wait => {
                     let since = Instant::now();
@@ -412,18 +412,18 @@ impl<S: Stages> Crew<'_, S> {
                 }
             };
             drop(floor);
-            let outcome = self.read_chunk(&mut source, &mut piece, &mut clocks.read);
+            let outcome = self.read_chunk(&mut source, &mut segment, &mut clocks.read);
             floor = lock(&self.floor);
             self.count(&outcome, &mut floor.access);
-            if let Some(piece) = floor.desk.after_cut(self.stages, piece, outcome) {
-                floor.desk.queue(piece);
+            if let Some(segment) = floor.scheduler.after_cut(self.stages, segment, outcome) {
+                floor.scheduler.queue(segment);
             }
             self.call_for(&mut floor, scope);
         }
         drop(floor);
         clocks.tell_cpu_waits(delay.so_far_ns());
         floor = lock(&self.floor);
-        floor.desk.return_source(lane, source);
+        floor.scheduler.return_source(lane, source);
         floor.clocks.add(&clocks);
         self.call_for(&mut floor, scope);
     }
@@ -431,11 +431,11 @@ impl<S: Stages> Crew<'_, S> {
     fn read_chunk(
         &self,
         source: &mut S::Source,
-        piece: &mut Piece<S>,
+        segment: &mut Segment<S>,
         clock: &mut StageClock,
     ) -> Result<Cut, S::Error> {
         let mut turn = CutTurn::without_a_hand(self.lease);
-        let outcome = timed(clock, OffCpu::Starved, || self.stages.cut(source, &mut piece.chunk, &mut turn));
+        let outcome = timed(clock, OffCpu::Starved, || self.stages.cut(source, &mut segment.chunk, &mut turn));
         // Time without a hand was inside the cut, off the CPU: it belongs to its own column.
         let unstaffed_ns = turn.waited.unstaffed_ns.min(clock.starved_ns);
         clock.starved_ns -= unstaffed_ns;
@@ -452,7 +452,7 @@ impl<S: Stages> Crew<'_, S> {
         let (mut clocks, delay) = (Clocks::default(), RunDelay::since_now());
         let mut floor = lock(&self.floor);
         loop {
-            match floor.desk.take_outbox(lane) {
+            match floor.scheduler.take_outbox(lane) {
                 OutboxAnswer::Stop => break,
                 OutboxAnswer::Wait => {
                     let since = Instant::now();
@@ -461,11 +461,11 @@ impl<S: Stages> Crew<'_, S> {
                     floor.writers_waiting -= 1;
                     clocks.write.starved_ns += nanoseconds(since.elapsed());
                 }
-                OutboxAnswer::Piece(mut piece) => {
+                OutboxAnswer::Segment(mut segment) => {
                     drop(floor);
-                    let outcome = self.write(&mut piece, &mut clocks);
+                    let outcome = self.write(&mut segment, &mut clocks);
                     floor = lock(&self.floor);
-                    floor.desk.written(self.stages, piece, outcome);
+                    floor.scheduler.written(self.stages, segment, outcome);
                     self.call_for(&mut floor, scope);
                 }
             }

@@ -19,10 +19,10 @@ pub(super) struct Floor<'a, T: Tree + ?Sized> {
     stealers: Vec<Stealer<DequeTask<T>>>,
     /// Deques of workers that are not hired yet.
     unused: Mutex<Vec<(usize, Deque<DequeTask<T>>)>>,
-    /// Seeds of the run itself that are not done.
+    /// Tasks of the run itself that are not done.
     tops: AtomicUsize,
     is_finished: AtomicBool,
-    /// Whether a call would bring another worker: read without the lock by whoever plants.
+    /// Whether a call would bring another worker: read without the lock by whoever spawns.
     takers: AtomicUsize,
     staff: Mutex<Staff>,
     work_waits: Condvar,
@@ -33,7 +33,7 @@ pub(super) struct Floor<'a, T: Tree + ?Sized> {
 struct Staff {
     workers: usize,
     resting: usize,
-    /// Of those who rest: called, and not awake so far. Waking takes long enough for many others to plant something.
+    /// Of those who rest: called, and not awake so far. Waking takes long enough for many others to spawn something.
     called: usize,
     /// Hired or woken, and without a hand so far: while there is one no other is called.
     seeking: usize,
@@ -51,13 +51,13 @@ pub(super) struct ScatterEnd {
     pub clock: StageClock,
 }
 
-/// Runs all seeds to their end.
-pub(super) fn run<T: Tree>(tree: &T, seeds: Vec<T::Seed>, width: usize, lease: &dyn Lease) -> ScatterEnd {
+/// Runs all tasks to their end.
+pub(super) fn run<T: Tree>(tree: &T, tasks: Vec<T::Task>, width: usize, lease: &dyn Lease) -> ScatterEnd {
     let deques: Vec<Deque<DequeTask<T>>> = (0..width).map(|_| Deque::new_lifo()).collect();
     let stealers = deques.iter().map(Deque::stealer).collect();
-    let tops = seeds.len();
+    let tops = tasks.len();
     // The last one is taken first, so it goes in first.
-    seeds.into_iter().rev().for_each(|seed| deques[0].push(DequeTask::Begin { seed, above: None }));
+    tasks.into_iter().rev().for_each(|task| deques[0].push(DequeTask::Begin { task, above: None }));
     let floor = Floor {
         tree,
         lease,
@@ -134,7 +134,7 @@ impl<T: Tree> Floor<'_, T> {
     }
 
     /// Task after task, until there is none to be found or the hand goes back. Clocks are read at both ends only: a reading of the
-    /// thread's CPU time is a system call, and most folders are a dozen of them.
+    /// thread's CPU time is a system call, and most directories are a dozen of them.
     fn spell(&self, branch: &mut Branch<'_, T>) {
         while !self.is_finished() {
             let Some(task) = self.find(branch) else { return };
@@ -197,7 +197,7 @@ impl<T: Tree> Floor<'_, T> {
         staff.at_work_most = staff.at_work_most.max(at_work);
         self.note_takers(&staff);
         drop(staff);
-        // Nobody was called while this one waited, whatever was planted.
+        // Nobody was called while this one waited, whatever was spawned.
         self.call();
     }
 
@@ -207,7 +207,7 @@ impl<T: Tree> Floor<'_, T> {
         let mut staff = lock(&self.staff);
         staff.resting += 1;
         self.note_takers(&staff);
-        // ORDER: who plants first pushes, then reads `takers`; who rests first writes `takers`, then looks at the deques. With a full
+        // ORDER: who spawns first pushes, then reads `takers`; who rests first writes `takers`, then looks at the deques. With a full
         // fence between in both, one of the two sees the other: no task is left while somebody sleeps.
         fence(Ordering::SeqCst);
         if !self.has_task(branch) && !self.is_finished() {
@@ -290,16 +290,16 @@ impl<T: Tree> Floor<'_, T> {
         }
     }
 
-    /// One of this turn's own seeds is done, with all that grew from it. Whether it was the last one.
+    /// One of this turn's own tasks is done, with all that grew from it. Whether it was the last one.
     pub(super) fn is_done_with_one_top(&self) -> bool {
         // ORDER: the last one must see what all others did.
         self.tops.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Counts the seeds of the next turn, before anybody can see them.
-    pub(super) fn expect_tops(&self, seeds: usize) {
+    /// Counts the tasks of the next turn, before anybody can see them.
+    pub(super) fn expect_tops(&self, tasks: usize) {
         // ORDER: nobody has a task; whoever takes one of these takes it out of a deque that synchronises.
-        self.tops.store(seeds, Ordering::Release);
+        self.tops.store(tasks, Ordering::Release);
     }
 
     fn is_finished(&self) -> bool {

@@ -2,22 +2,22 @@
 //! Does not sleep, hire or wake; `floor` does.
 
 use super::floor::Floor;
-use super::{Begun, Grown, Knot, Tree};
+use super::{Begun, Expanded, Tree, TreeNode};
 use crate::clocks::StageClock;
 use crate::sync::Arc;
 use crossbeam_deque::Worker as Deque;
 
-/// LIMIT: seeds that a worker keeps before it finishes them instead of planting more. More costs memory (a hundred bytes each), fewer
+/// LIMIT: tasks that a worker keeps before it finishes them instead of spawning more. More costs memory (a hundred bytes each), fewer
 /// leaves thieves without work.
-const KEPT_SEEDS: usize = 2048;
+const KEPT_TASKS: usize = 2048;
 
 /// LIMIT: reports that a worker holds until the end; what is beyond is told at once, in order as far as it goes.
 const KEPT_REPORTS: usize = 4096;
 
 /// What lies in a deque.
 pub(super) enum DequeTask<T: Tree + ?Sized> {
-    Begin { seed: T::Seed, above: Option<Arc<Knot<T::Node>>> },
-    Grow { knot: Arc<Knot<T::Node>>, growth: T::Growth },
+    Begin { task: T::Task, above: Option<Arc<TreeNode<T::Node>>> },
+    Expand { tree_node: Arc<TreeNode<T::Node>>, expansion: T::Expansion },
 }
 
 /// A worker while it carries out tasks, as the engine sees it.
@@ -37,7 +37,7 @@ pub struct Branch<'a, T: Tree + ?Sized> {
     pub(super) tasks: u64,
     pub(super) stolen: u64,
     pub(super) reports: Vec<T::Report>,
-    planted: Vec<T::Seed>,
+    spawned: Vec<T::Task>,
 }
 
 /// The hand of a worker, so that both files mean the same thing by it.
@@ -76,15 +76,15 @@ impl<'a, T: Tree> Branch<'a, T> {
     ) -> Self {
         let hand = floor_hand::FloorHand { lease: floor.lease, held: None };
         let (scratch, clock) = (floor.tree.scratch(number), StageClock::default());
-        let (reports, planted) = (Vec::new(), Vec::new());
+        let (reports, spawned) = (Vec::new(), Vec::new());
         let (away_ns, tasks, stolen) = (0, 0, 0);
-        Self { hand, scratch, deque, floor, hire, number, clock, away_ns, tasks, stolen, reports, planted }
+        Self { hand, scratch, deque, floor, hire, number, clock, away_ns, tasks, stolen, reports, spawned }
     }
 
-    /// Plants a seed below the node that is growing. Seeds of one step are begun in the order in which they were planted, unless
+    /// Spawns a task below the node that is growing. Tasks of one step are begun in the order in which they were spawned, unless
     /// others steal them.
-    pub fn plant(&mut self, seed: T::Seed) {
-        self.planted.push(seed);
+    pub fn spawn(&mut self, task: T::Task) {
+        self.spawned.push(task);
     }
 
     /// Keeps a report for the end.
@@ -97,7 +97,7 @@ impl<'a, T: Tree> Branch<'a, T> {
         }
     }
 
-    /// Whether somebody would take over a part of this task at once. A task that could go on alone plants seeds only then: to divide
+    /// Whether somebody would take over a part of this task at once. A task that could go on alone spawns tasks only then: to divide
     /// for nobody costs.
     pub fn has_takers(&self) -> bool {
         self.floor.has_takers() && self.deque.is_empty()
@@ -126,58 +126,58 @@ impl<'a, T: Tree> Branch<'a, T> {
     /// Carries out one task, and whatever it completes.
     pub(super) fn carry_out(&mut self, task: DequeTask<T>) {
         match task {
-            DequeTask::Begin { seed, above } => {
+            DequeTask::Begin { task, above } => {
                 self.tasks += 1;
                 let tree = self.floor.tree;
-                match tree.begin(seed, above.as_ref(), self) {
+                match tree.begin(task, above.as_ref(), self) {
                     Begun::Done => self.done_below(above),
-                    Begun::Node(node, growth) => self.grow(Knot::new(node, above), growth),
+                    Begun::Node(node, expansion) => self.expand(TreeNode::new(node, above), expansion),
                 }
             }
-            DequeTask::Grow { knot, growth } => self.grow(knot, growth),
+            DequeTask::Expand { tree_node, expansion } => self.expand(tree_node, expansion),
         }
     }
 
-    /// One step of a node's growth. The rest of it goes back into the deque, so that between two steps there is time to hire, to give
+    /// One step of a node's expansion. The rest of it goes back into the deque, so that between two steps there is time to hire, to give
     /// a hand back, and to be stolen from.
-    fn grow(&mut self, knot: Arc<Knot<T::Node>>, mut growth: T::Growth) {
+    fn expand(&mut self, tree_node: Arc<TreeNode<T::Node>>, mut expansion: T::Expansion) {
         let tree = self.floor.tree;
-        let grown = tree.grow(&knot, &mut growth, self);
-        let planted = std::mem::take(&mut self.planted);
-        knot.plant(planted.len());
-        match grown {
-            Grown::Done => {
-                drop(growth);
-                self.push(&knot, planted);
-                self.done_below(Some(knot));
+        let expanded = tree.expand(&tree_node, &mut expansion, self);
+        let spawned = std::mem::take(&mut self.spawned);
+        tree_node.spawn(spawned.len());
+        match expanded {
+            Expanded::Done => {
+                drop(expansion);
+                self.push(&tree_node, spawned);
+                self.done_below(Some(tree_node));
             }
-            // Beneath its seeds, so that they are finished first: memory stays bounded however many there will be.
-            Grown::More if self.deque.len() + planted.len() > KEPT_SEEDS => {
-                self.deque.push(DequeTask::Grow { knot: Arc::clone(&knot), growth });
-                self.push(&knot, planted);
+            // Beneath its tasks, so that they are finished first: memory stays bounded however many there will be.
+            Expanded::More if self.deque.len() + spawned.len() > KEPT_TASKS => {
+                self.deque.push(DequeTask::Expand { tree_node: Arc::clone(&tree_node), expansion });
+                self.push(&tree_node, spawned);
             }
-            Grown::More => {
-                self.push(&knot, planted);
-                self.deque.push(DequeTask::Grow { knot, growth });
+            Expanded::More => {
+                self.push(&tree_node, spawned);
+                self.deque.push(DequeTask::Expand { tree_node, expansion });
             }
         }
     }
 
     /// The last one is taken first, so it goes in first.
-    fn push(&mut self, knot: &Arc<Knot<T::Node>>, mut planted: Vec<T::Seed>) {
-        let is_any = !planted.is_empty();
-        for seed in planted.drain(..).rev() {
-            self.deque.push(DequeTask::Begin { seed, above: Some(Arc::clone(knot)) });
+    fn push(&mut self, tree_node: &Arc<TreeNode<T::Node>>, mut spawned: Vec<T::Task>) {
+        let is_any = !spawned.is_empty();
+        for task in spawned.drain(..).rev() {
+            self.deque.push(DequeTask::Begin { task, above: Some(Arc::clone(tree_node)) });
         }
-        self.planted = planted;
+        self.spawned = spawned;
         if is_any {
             self.floor.call();
         }
     }
 
-    /// One thing below `knot` is done: leaves it if that was the last, and so on upwards. A loop, since trees are deep.
-    fn done_below(&mut self, mut knot: Option<Arc<Knot<T::Node>>>) {
-        while let Some(done) = knot {
+    /// One thing below `tree_node` is done: leaves it if that was the last, and so on upwards. A loop, since trees are deep.
+    fn done_below(&mut self, mut tree_node: Option<Arc<TreeNode<T::Node>>>) {
+        while let Some(done) = tree_node {
             if !done.is_done_with_one() {
                 return;
             }
@@ -185,22 +185,22 @@ impl<'a, T: Tree> Branch<'a, T> {
             let tree = self.floor.tree;
             tree.leave(&done, above.as_ref(), self);
             drop(crate::sync::lock(&done.above).take());
-            knot = above;
+            tree_node = above;
         }
         if self.floor.is_done_with_one_top() {
             self.begin_next_turn();
         }
     }
 
-    /// All seeds so far are done: those of the next turn, or the end.
+    /// All tasks so far are done: those of the next turn, or the end.
     fn begin_next_turn(&mut self) {
-        let seeds = self.floor.tree.next_turn();
-        if seeds.is_empty() {
+        let tasks = self.floor.tree.next_turn();
+        if tasks.is_empty() {
             return self.floor.finish();
         }
-        self.floor.expect_tops(seeds.len());
+        self.floor.expect_tops(tasks.len());
         // The last one is taken first, so it goes in first.
-        seeds.into_iter().rev().for_each(|seed| self.deque.push(DequeTask::Begin { seed, above: None }));
+        tasks.into_iter().rev().for_each(|task| self.deque.push(DequeTask::Begin { task, above: None }));
         self.floor.call();
     }
 }

@@ -6,11 +6,11 @@ use crate::queue::Pending;
 use crate::results::OutputFiles;
 use crate::run::OutputManner;
 use crate::run::running::Running;
-use crate::run::starters::Prepared;
+use crate::run::spawners::Prepared;
 use crate::run::streams::Stream;
 use crate::start::{self, StartFault};
 use crate::template::JobPosition;
-use crew::budget::passport::VARIABLE;
+use crew::budget::lease_token::VARIABLE;
 use std::ffi::CString;
 use std::io;
 use std::sync::Arc;
@@ -64,23 +64,23 @@ impl Starts<'_> {
         Ok(PreparedJob { program, streams })
     }
 
-    /// Names the files that have been made, now that the books know whose they are, and puts together what its starter needs.
+    /// Names the files that have been made, now that the books know whose they are, and puts together what its spawner needs.
     pub fn complete(
         &self,
         running: &mut Running,
         slot: usize,
         opened: PreparedJob,
-        passport: Option<String>,
+        lease_token: Option<String>,
     ) -> Result<Prepared, StartFault> {
         running.made.drain(..).try_for_each(start::name)?;
-        let besides = passport.as_deref().map(besides).transpose().map_err(nul)?;
-        running.below.passport = passport;
+        let besides = lease_token.as_deref().map(besides).transpose().map_err(nul)?;
+        running.below.lease_token = lease_token;
         let (words, more) = (Arc::clone(&running.words), running.more());
-        let folder = more.and_then(|more| more.folder.as_deref()).map(path_for_kernel).transpose();
-        let folder = folder.map_err(StartFault::Words)?;
+        let directory = more.and_then(|more| more.directory.as_deref()).map(path_for_kernel).transpose();
+        let directory = directory.map_err(StartFault::Words)?;
         let environment = more.map(|more| start::environment(self.spawner.environment(), more)).transpose()?.flatten();
         let PreparedJob { program, streams } = opened;
-        Ok(Prepared { slot, program, words, environment, besides, folder, streams })
+        Ok(Prepared { slot, program, words, environment, besides, directory, streams })
     }
 }
 
@@ -89,8 +89,8 @@ fn nul(cause: HoldsNul) -> StartFault {
 }
 
 /// The variable that tells a job which hands it may use.
-fn besides(passport: &str) -> Result<Words, HoldsNul> {
+fn besides(lease_token: &str) -> Result<Words, HoldsNul> {
     let mut words = Words::default();
-    words.push(format!("{VARIABLE}={passport}").as_bytes())?;
+    words.push(format!("{VARIABLE}={lease_token}").as_bytes())?;
     Ok(words)
 }

@@ -16,7 +16,7 @@ fn is_part(amount: u64) -> bool {
 
 /// A run that wants more hands.
 pub struct HandWish {
-    pub kind: usize,
+    pub affinity: usize,
     pub weight: u64,
     /// Parts of hands that it has, those from its runner included.
     pub has: u64,
@@ -24,15 +24,15 @@ pub struct HandWish {
     pub most: u64,
 }
 
-/// What runs of these kinds may have more between them.
+/// What runs of these affinity classes may have more between them.
 #[derive(Clone)]
 pub struct SharedBound {
-    pub kinds: Vec<bool>,
+    pub affinities: Vec<bool>,
     pub more: u64,
 }
 
 /// For each of `wishes` the hands that it gets in this `turn`, besides those that it has. `seating` is that of the hands that were given
-/// before; the first of `bounds` is for all, no others have a kind in common.
+/// before; the first of `bounds` is for all, no others have an affinity class in common.
 pub fn hands_in_turn(seating: &Seating, bounds: &[SharedBound], wishes: &[HandWish], turn: u64) -> Vec<u32> {
     let mut shares = Shares::new(seating, bounds, wishes);
     shares.settle();
@@ -100,19 +100,19 @@ struct Shares<'a> {
     bounds: &'a [SharedBound],
     /// The share of each wish, without what it has.
     more: Vec<u64>,
-    /// What each kind has without these.
+    /// What each affinity class has without these.
     before: Vec<u64>,
     /// Where they are.
     seating: Seating,
-    /// Of each kind, whether its shares are final.
+    /// Of each affinity class, whether its shares are final.
     is_settled: Vec<bool>,
 }
 
 impl<'a> Shares<'a> {
     fn new(seating: &Seating, bounds: &'a [SharedBound], wishes: &'a [HandWish]) -> Self {
-        let before = (0..seating.kinds()).map(|kind| seating.has(kind)).collect();
-        let mut is_settled = vec![true; seating.kinds()];
-        wishes.iter().for_each(|wish| is_settled[wish.kind] = false);
+        let before = (0..seating.affinities()).map(|affinity| seating.has(affinity)).collect();
+        let mut is_settled = vec![true; seating.affinities()];
+        wishes.iter().for_each(|wish| is_settled[wish.affinity] = false);
         Self { wishes, bounds, more: vec![0; wishes.len()], before, seating: seating.clone(), is_settled }
     }
 
@@ -120,17 +120,17 @@ impl<'a> Shares<'a> {
     fn settle(&mut self) {
         // The level is found from above, by what is exceeded at the one before (Newton's method).
         let mut bounds: Vec<SharedBound> = Vec::new();
-        // LIMIT: each kind is found to be bound once, after some steps; this many are an end whatever the table says.
-        for _ in 0..16 * (self.seating.kinds() + 1) {
+        // LIMIT: each affinity class is found to be bound once, after some steps; this many are an end whatever the table says.
+        for _ in 0..16 * (self.seating.affinities() + 1) {
             self.raise_to(bounds.last().map_or(Level::HIGHEST, |bound| self.level_within(bound)));
             if let Some(bound) = self.exceeded() {
                 bounds.push(bound);
                 continue;
             }
             let Some(bound) = bounds.pop() else { break };
-            self.is_settled.iter_mut().zip(&bound.kinds).for_each(|(is_settled, is_in)| *is_settled |= is_in);
+            self.is_settled.iter_mut().zip(&bound.affinities).for_each(|(is_settled, is_in)| *is_settled |= is_in);
             let is_open = |bound: &SharedBound| {
-                self.is_settled.iter().zip(&bound.kinds).any(|(settled, is_in)| *is_in && !settled)
+                self.is_settled.iter().zip(&bound.affinities).any(|(settled, is_in)| *is_in && !settled)
             };
             bounds.retain(is_open);
         }
@@ -140,78 +140,82 @@ impl<'a> Shares<'a> {
     }
 
     fn raise_to(&mut self, level: Level) {
-        for (more, wish) in self.more.iter_mut().zip(self.wishes).filter(|(_, wish)| !self.is_settled[wish.kind]) {
+        for (more, wish) in self.more.iter_mut().zip(self.wishes).filter(|(_, wish)| !self.is_settled[wish.affinity]) {
             *more = level.share(wish) - wish.has;
         }
     }
 
     fn more_of(&self, is_meant: impl Fn(usize) -> bool) -> u64 {
-        self.wishes.iter().zip(&self.more).filter(|(wish, _)| is_meant(wish.kind)).map(|(_, more)| more).sum()
+        self.wishes.iter().zip(&self.more).filter(|(wish, _)| is_meant(wish.affinity)).map(|(_, more)| more).sum()
     }
 
-    fn more_by_kind(&self) -> Vec<u64> {
-        let mut kinds = vec![0; self.seating.kinds()];
-        self.wishes.iter().zip(&self.more).for_each(|(wish, more)| kinds[wish.kind] += more);
-        kinds
+    fn more_by_affinity(&self) -> Vec<u64> {
+        let mut affinities = vec![0; self.seating.affinities()];
+        self.wishes.iter().zip(&self.more).for_each(|(wish, more)| affinities[wish.affinity] += more);
+        affinities
     }
 
     /// A bound beyond which some would have more than there is.
     fn exceeded(&mut self) -> Option<SharedBound> {
-        if let Some(bound) = self.bounds.iter().find(|bound| self.more_of(|kind| bound.kinds[kind]) > bound.more) {
+        if let Some(bound) =
+            self.bounds.iter().find(|bound| self.more_of(|affinity| bound.affinities[affinity]) > bound.more)
+        {
             return Some(bound.clone());
         }
         if self.find_places() {
             return None;
         }
-        let (kinds, has) = self.seating.bottleneck();
-        let before: u64 = self.before.iter().zip(&kinds).filter(|(_, is_in)| **is_in).map(|(before, _)| before).sum();
-        Some(SharedBound { kinds, more: has.saturating_sub(before) })
+        let (affinities, has) = self.seating.bottleneck();
+        let before: u64 =
+            self.before.iter().zip(&affinities).filter(|(_, is_in)| **is_in).map(|(before, _)| before).sum();
+        Some(SharedBound { affinities, more: has.saturating_sub(before) })
     }
 
     /// Says whether there are places for all.
     fn find_places(&mut self) -> bool {
-        let needs: Vec<u64> = self.before.iter().zip(self.more_by_kind()).map(|(before, more)| before + more).collect();
-        for (kind, needs) in needs.iter().enumerate() {
-            self.seating.take(kind, self.seating.has(kind).saturating_sub(*needs));
+        let needs: Vec<u64> =
+            self.before.iter().zip(self.more_by_affinity()).map(|(before, more)| before + more).collect();
+        for (affinity, needs) in needs.iter().enumerate() {
+            self.seating.take(affinity, self.seating.has(affinity).saturating_sub(*needs));
         }
         let mut has_all = true;
-        for (kind, needs) in needs.iter().enumerate() {
-            let lacks = needs - self.seating.has(kind);
-            has_all &= self.seating.give(kind, lacks) == lacks;
+        for (affinity, needs) in needs.iter().enumerate() {
+            let lacks = needs - self.seating.has(affinity);
+            has_all &= self.seating.give(affinity, lacks) == lacks;
         }
         has_all
     }
 
     fn level_within(&self, bound: &SharedBound) -> Level {
-        let settled = self.more_of(|kind| bound.kinds[kind] && self.is_settled[kind]);
-        let is_open = |wish: &&HandWish| bound.kinds[wish.kind] && !self.is_settled[wish.kind];
+        let settled = self.more_of(|affinity| bound.affinities[affinity] && self.is_settled[affinity]);
+        let is_open = |wish: &&HandWish| bound.affinities[wish.affinity] && !self.is_settled[wish.affinity];
         let open: Vec<&HandWish> = self.wishes.iter().filter(is_open).collect();
         let has: u64 = open.iter().map(|wish| wish.has).sum();
         Level::at(has + bound.more.saturating_sub(settled), &open)
     }
 
-    /// Divides within each kind what it has in this turn, a whole hand or none for the part of one, by systematic sampling (W. G. Madow, 1949): the shares
-    /// stand in a row, and marks one hand apart beside it, of which the first moves from turn to turn. Who has a mark on its share gets the hand.
+    /// Divides within each affinity class what it has in this turn, a whole hand or none for the part of one, by systematic sampling (W. G. Madow, 1949): the shares
+    /// stand in a row, and marks one hand apart beside it, of which the first moves from turn to turn. A hand with a mark on its share gets the hand.
     fn whole_hands(&self, is_rounded_up: &[bool], turn: u64) -> Vec<u32> {
         let first_mark = |(more, is_rounded_up): (u64, &bool)| {
             let part = more % HAND;
             let (from, wide) = if *is_rounded_up { (0, part) } else { (part, HAND - part) };
             from + drawn_below(wide, turn, 0)
         };
-        let first_marks: Vec<u64> = self.more_by_kind().into_iter().zip(is_rounded_up).map(first_mark).collect();
-        let mut ends = vec![0; self.seating.kinds()];
+        let first_marks: Vec<u64> = self.more_by_affinity().into_iter().zip(is_rounded_up).map(first_mark).collect();
+        let mut ends = vec![0; self.seating.affinities()];
         let mut hands = Vec::with_capacity(self.wishes.len());
         for (wish, more) in self.wishes.iter().zip(&self.more) {
-            let marks_before = |end: u64| (end + HAND - 1 - first_marks[wish.kind]) / HAND;
-            let end = ends[wish.kind] + more;
-            hands.push((marks_before(end) - marks_before(ends[wish.kind])) as u32);
-            ends[wish.kind] = end;
+            let marks_before = |end: u64| (end + HAND - 1 - first_marks[wish.affinity]) / HAND;
+            let end = ends[wish.affinity] + more;
+            hands.push((marks_before(end) - marks_before(ends[wish.affinity])) as u32);
+            ends[wish.affinity] = end;
         }
         hands
     }
 }
 
-/// A stretch of the way from all hands by quotas, kinds and patches back to all hands.
+/// A stretch of the way from all hands by quotas, affinity classes and CPU sets back to all hands.
 struct Edge {
     from: usize,
     to: usize,
@@ -224,44 +228,44 @@ struct Network {
     edges: Vec<Edge>,
     /// At each point, the edges that end or begin there.
     at: Vec<Vec<usize>>,
-    kinds: usize,
+    affinities: usize,
 }
 
 impl Network {
-    /// The first edges are those to the kinds.
+    /// The first edges are those to the affinity classes.
     fn new(shares: &Shares) -> Self {
         let seating = &shares.seating;
-        let (kinds, patches) = (seating.kinds(), seating.patches());
-        // Points: kinds, patches, bounds (the first is for all hands), the end.
-        let of_bound = |bound: usize| kinds + patches + bound;
+        let (affinities, cpu_sets) = (seating.affinities(), seating.cpu_sets());
+        // Points: affinity classes, CPU sets, bounds (the first is for all hands), the end.
+        let of_bound = |bound: usize| affinities + cpu_sets + bound;
         let end = of_bound(shares.bounds.len());
-        let is_of = |bound: usize, kind: usize| bound > 0 && shares.bounds[bound].kinds[kind];
-        let bound_of = |kind| (1..shares.bounds.len()).find(|&bound| is_of(bound, kind)).unwrap_or(0);
-        let mut network = Self { edges: Vec::new(), at: vec![Vec::new(); end + 1], kinds };
-        for (kind, more) in shares.more_by_kind().into_iter().enumerate() {
-            network.add(of_bound(bound_of(kind)), kind, more);
+        let is_of = |bound: usize, affinity: usize| bound > 0 && shares.bounds[bound].affinities[affinity];
+        let bound_of = |affinity| (1..shares.bounds.len()).find(|&bound| is_of(bound, affinity)).unwrap_or(0);
+        let mut network = Self { edges: Vec::new(), at: vec![Vec::new(); end + 1], affinities };
+        for (affinity, more) in shares.more_by_affinity().into_iter().enumerate() {
+            network.add(of_bound(bound_of(affinity)), affinity, more);
         }
         for bound in 1..shares.bounds.len() {
-            network.add(of_bound(0), of_bound(bound), shares.more_of(|kind| is_of(bound, kind)));
+            network.add(of_bound(0), of_bound(bound), shares.more_of(|affinity| is_of(bound, affinity)));
         }
-        for patch in 0..patches {
-            let given = seating.given(patch);
-            given.iter().for_each(|&(kind, amount)| network.add(kind, kinds + patch, amount));
-            network.add(kinds + patch, end, given.iter().map(|(_, amount)| amount).sum());
+        for cpu_set in 0..cpu_sets {
+            let given = seating.given(cpu_set);
+            given.iter().for_each(|&(affinity, amount)| network.add(affinity, affinities + cpu_set, amount));
+            network.add(affinities + cpu_set, end, given.iter().map(|(_, amount)| amount).sum());
         }
         network.add(end, of_bound(0), shares.more_of(|_| true));
         network
     }
 
     fn add(&mut self, from: usize, to: usize, amount: u64) {
-        if is_part(amount) || self.edges.len() < self.kinds {
+        if is_part(amount) || self.edges.len() < self.affinities {
             self.at[from].push(self.edges.len());
             self.at[to].push(self.edges.len());
             self.edges.push(Edge { from, to, part: amount % HAND });
         }
     }
 
-    /// Makes whole hands or none of all parts, and says which kinds got one: each as often as its part is large, over the turns. Where parts lead in a
+    /// Makes whole hands or none of all parts, and says which affinity classes got one: each as often as its part is large, over the turns. Where parts lead in a
     /// circle more may flow around it, or less, until somewhere a hand is whole or none; one of the two is the rarer, the farther it leads
     /// (dependent rounding: R. Gandhi, S. Khuller, S. Parthasarathy, A. Srinivasan, 2006).
     fn round(mut self, turn: u64) -> Vec<bool> {
@@ -287,7 +291,7 @@ impl Network {
                 }
             }
         }
-        self.edges[..self.kinds].iter().map(|edge| edge.part > HAND / 2).collect()
+        self.edges[..self.affinities].iter().map(|edge| edge.part > HAND / 2).collect()
     }
 
     /// Edges with parts that lead back to where they began, and whether each is gone along. None when no part is left.

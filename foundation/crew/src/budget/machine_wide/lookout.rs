@@ -1,9 +1,9 @@
-//! A run that gives way to strangers measures, once a second while it works, how many cores they keep busy, and leaves these out
-//! of its row's CPUs. What follows from a measurement is decided in `strangers`; this only looks.
+//! A run that gives way to external programs measures, once a second while it works, how many cores they keep busy, and leaves these out
+//! of its row's CPUs. What follows from a measurement is decided in `external_programs`; this only looks.
 
 use super::Member;
+use crate::budget::external_programs::{ExternalPrograms, ExternalSample};
 use crate::budget::seat::Seat;
-use crate::budget::strangers::{ExternalSample, Strangers};
 use machine::{Host, Resource};
 use rustix::process::Pid;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use sys::process_tree;
 /// What a run that gives way remembers between two looks.
 #[derive(Default)]
 pub(super) struct Lookout {
-    strangers: Strangers,
+    external_programs: ExternalPrograms,
     before: Option<Look>,
 }
 
@@ -68,14 +68,14 @@ impl Look {
 
 impl Member {
     /// Called about once a second.
-    pub(super) fn look_for_strangers(&self, seat: &Seat) {
+    pub(super) fn look_for_external_programs(&self, seat: &Seat) {
         if !self.shared.gives_way(seat.standing().class) {
             return seat.leave_out(0);
         }
         let mut lookout = crate::sync::lock(&self.lookout);
         let Some(now) = Look::now(seat) else { return };
         if let Some(sample) = lookout.before.as_ref().and_then(|before| now.since(before)) {
-            let left_out = lookout.strangers.note(sample, self.shared.surroundings.cpus.count());
+            let left_out = lookout.external_programs.note(sample, self.shared.surroundings.cpus.count());
             seat.leave_out(left_out);
         }
         lookout.before = Some(now);

@@ -13,8 +13,8 @@ use std::time::Duration;
 /// How often a proxy looks by itself while nobody is hungry: for a table that was removed, which nothing announces. Longer lets
 /// old and new runs overlap longer; shorter wakes a machine that rests.
 const LOOK_AT_REST: Duration = Duration::from_secs(10);
-/// The same for who looks at more than the table, while others are there or this run leaves cores to strangers. Longer notices later that a
-/// program or strangers do more than before.
+/// The same for who looks at more than the table, while others are there or this run leaves cores to external programs. Longer notices later that a
+/// program or external programs do more than before.
 const LOOK_IN_COMPANY: Duration = Duration::from_secs(1);
 /// The same while somebody is hungry: waiting long changes who is entitled to what, which nothing announces either; and the dead
 /// and the stopped have to be looked after. As long as a hungry run's own slowest look.
@@ -36,8 +36,8 @@ pub enum Company {
 pub enum Attention {
     /// The table, which tells of itself.
     Table,
-    /// Also what strangers do, which no table tells.
-    Strangers,
+    /// Also what external programs do, which no table tells.
+    ExternalPrograms,
     /// Also what its program does: in a rhythm of its own while somebody is hungry.
     Program,
 }
@@ -62,7 +62,7 @@ pub trait Proxy: Lease {
     /// `attention`.
     fn sleep(&self, since: SleepMoment, attention: Attention);
     /// Ends this run's sleep on the table.
-    fn ring(&self);
+    fn wake(&self);
 }
 
 impl MachineWide {
@@ -92,7 +92,7 @@ impl Proxy for Member {
             HandPlace::Inherited { number } => Some(self.inheritance.passed(number).taken),
             _ => self.whereabouts(hand).1,
         };
-        taken.map(|Taken { post, .. }| post).filter(|post| *post < CPUS)
+        taken.map(|Taken { cpu_slot, .. }| cpu_slot).filter(|cpu_slot| *cpu_slot < CPUS)
     }
 
     fn wish_for(&self, hands: usize) {
@@ -137,8 +137,8 @@ impl Proxy for Member {
         let limit = if is_sampling { own_look.min(LOOK_HUNGRY) } else { own_look };
         seat.sleep(since, limit);
         if (is_hungry && limit == own_look && seat.moment() == since) || seat.sees_a_death() {
-            // Somebody died, or time is up. A death that nobody tends would end the next sleep at once, and every other one.
-            seat.tend_others();
+            // Somebody died, or time is up. A death that nobody reaps would end the next sleep at once, and every other one.
+            seat.reap_others();
         }
         let before = self.current.load(Ordering::Acquire);
         self.look_after_table();
@@ -147,7 +147,7 @@ impl Proxy for Member {
         }
     }
 
-    fn ring(&self) {
-        self.seat().inspect(|(_, seat)| seat.ring_own());
+    fn wake(&self) {
+        self.seat().inspect(|(_, seat)| seat.wake_own());
     }
 }

@@ -51,7 +51,7 @@ fn options(width: usize, order: OutputOrder) -> RunOptions {
         order,
         tag: None,
         errors: Errors::Apart,
-        spill_folder: std::env::temp_dir(),
+        spill_directory: std::env::temp_dir(),
         timeout: None,
         ending: Vec::new(),
         retries: 0,
@@ -62,7 +62,7 @@ fn options(width: usize, order: OutputOrder) -> RunOptions {
         halt: None,
         asking: Asking::Never,
         path: b"/usr/bin:/bin".to_vec(),
-        folder: PathBuf::from("/"),
+        directory: PathBuf::from("/"),
         environment: Words::default(),
     }
 }
@@ -70,8 +70,8 @@ fn options(width: usize, order: OutputOrder) -> RunOptions {
 /// What came of a list, what was told of its jobs, and what they printed.
 fn ran(list: &str, width: usize, order: OutputOrder) -> (FinishedRun, Told, String) {
     let signals = SignalQueue::open(JOB_CONTROL).expect("signalfd");
-    let folder = tempfile::tempdir().expect("a folder");
-    let paths = ["list", "out", "err"].map(|name| folder.path().join(name));
+    let directory = tempfile::tempdir().expect("a folder");
+    let paths = ["list", "out", "err"].map(|name| directory.path().join(name));
     std::fs::write(&paths[0], list).expect("writable");
     let made = |path: &PathBuf| Arc::new(OwnedFd::from(File::create(path).expect("writable")));
     let input = OwnedFd::from(File::open(&paths[0]).expect("just written"));
@@ -122,7 +122,7 @@ fn mixture(jobs: u64) -> (String, u64, u64, Vec<String>) {
 }
 
 #[test]
-fn each_job_begins_and_ends_once_with_any_number_of_starters() {
+fn each_job_begins_and_ends_once_with_any_number_of_spawners() {
     for (width, jobs) in [(2, 1500), (5, 1500), (64, 3000)] {
         let (list, succeeding, failing, printed) = mixture(jobs);
         let (ran, told, mut output) = ran(&list, width, OutputOrder::AsEnded);

@@ -1,10 +1,10 @@
 //! Threads that start programs and wait for their ends. One thread alone would wait for the beginning of each program
-//! (`clone(2)`, CLONE_VFORK) while others end; a starter wakes where its job ran and starts the next one there.
-//! Decides nothing: it takes turns with the loop under one lock. Theory: this crate's `README.md`, "Starters".
+//! (`clone(2)`, CLONE_VFORK) while others end; a spawner wakes where its job ran and starts the next one there.
+//! Decides nothing: it takes turns with the loop under one lock. Theory: this crate's `README.md`, "Spawners".
 
 use super::streams::Stream;
 use super::{RunOptions, Runner};
-use crate::staff::Ringer;
+use crate::staff::Waker;
 use crate::start::{self, StartFault};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustix::fs::{Access, Mode, OFlags};
@@ -19,7 +19,7 @@ use std::time::Instant;
 use sys::reap::{Changed, wait_for_change};
 use sys::spawn::{Launch, Spawner, Words};
 
-/// LIMIT: what a starter's turn may take; a turn reads the list, writes books and outputs. Memory is had when it is touched.
+/// LIMIT: what a spawner's turn may take; a turn reads the list, writes books and outputs. Memory is had when it is touched.
 const STACK_BYTES: usize = 512 << 10;
 
 /// Looks at the lock before its owner is waited for asleep, about 20 us: a turn takes 5 to 20, and being woken on another core 30 to 50.
@@ -32,7 +32,7 @@ pub(super) struct Prepared {
     pub words: Arc<Words>,
     pub environment: Option<Words>,
     pub besides: Option<Words>,
-    pub folder: Option<CString>,
+    pub directory: Option<CString>,
     pub streams: [Stream; 3],
 }
 
@@ -44,7 +44,7 @@ impl Prepared {
             arguments: &self.words,
             environment: self.environment.as_ref(),
             besides: self.besides.as_ref(),
-            folder: self.folder.as_deref(),
+            folder: self.directory.as_deref(),
             streams: self.streams.each_ref().map(|stream| stream.as_fd()),
         };
         spawner.spawn(&launch).map_err(|cause| self.fault(cause))
@@ -52,12 +52,14 @@ impl Prepared {
 
     fn fault(&self, cause: io::Error) -> StartFault {
         let program = self.program.to_string_lossy();
-        let Some(folder) = &self.folder else { return StartFault::Run { program: format!("'{program}'"), cause } };
-        let named = start::text(folder.to_bytes());
+        let Some(directory) = &self.directory else {
+            return StartFault::Run { program: format!("'{program}'"), cause };
+        };
+        let named = start::text(directory.to_bytes());
         let is_there =
-            rustix::fs::open(folder.as_c_str(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-        match is_there.and_then(|_| rustix::fs::access(folder.as_c_str(), Access::EXEC_OK)) {
-            Err(error) => StartFault::Folder { folder: named, cause: error.into() },
+            rustix::fs::open(directory.as_c_str(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        match is_there.and_then(|_| rustix::fs::access(directory.as_c_str(), Access::EXEC_OK)) {
+            Err(error) => StartFault::Directory { directory: named, cause: error.into() },
             Ok(()) => StartFault::Run { program: format!("'{program}' in '{named}'"), cause },
         }
     }
@@ -67,14 +69,14 @@ impl Prepared {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mover {
     Loop,
-    Starter(usize),
+    Spawner(usize),
 }
 
-/// The starters as the run sees them.
-pub(super) struct Starters {
+/// The spawners as the run sees them.
+pub(super) struct Spawners {
     /// More would wait for cores, not for programs.
     most: usize,
-    each: Vec<Starter>,
+    each: Vec<SpawnerThread>,
     /// Jobs that the loop is to start, one after the other.
     of_loop: VecDeque<Prepared>,
     /// So many at the end of the list have no thread yet.
@@ -85,13 +87,13 @@ pub(super) struct Starters {
 }
 
 #[derive(Default)]
-struct Starter {
+struct SpawnerThread {
     prepared: Option<Prepared>,
     /// It waits to be called.
     is_idle: bool,
 }
 
-impl Starters {
+impl Spawners {
     /// One a core; none where the load is bounded, which is about others' threads: ours would be among those that can run.
     pub fn new(options: &RunOptions) -> Self {
         let most = if options.load_max.is_some() { 0 } else { options.hands };
@@ -117,26 +119,26 @@ impl Starters {
         }
         let is_free = |index: &usize| self.each[*index].prepared.is_none();
         let own = match mover {
-            Mover::Starter(index) => Some(index).filter(is_free),
+            Mover::Spawner(index) => Some(index).filter(is_free),
             Mover::Loop => None,
         };
         let idle = || (0..self.each.len()).find(|index| self.each[*index].is_idle && is_free(index));
         if let Some(index) = own.or_else(idle) {
-            return Some(Mover::Starter(index));
+            return Some(Mover::Spawner(index));
         }
         match mover {
-            Mover::Starter(_) => None,
+            Mover::Spawner(_) => None,
             // With a width of 1 there is nothing to be waited for besides.
-            Mover::Loop if width > 1 && self.each.len() < self.most => Some(Mover::Starter(self.each.len())),
+            Mover::Loop if width > 1 && self.each.len() < self.most => Some(Mover::Spawner(self.each.len())),
             // One at a time: if it cannot be started, those behind it cannot be either, and keep their order.
             Mover::Loop => Some(Mover::Loop).filter(|_| self.of_loop.is_empty()),
         }
     }
 
-    /// Hands a job to a starter; one that is not there yet gets its thread before the loop sleeps.
+    /// Hands a job to a spawner; one that is not there yet gets its thread before the loop sleeps.
     pub fn give(&mut self, index: usize, prepared: Prepared) {
         if index == self.each.len() {
-            self.each.push(Starter::default());
+            self.each.push(SpawnerThread::default());
             self.unborn += 1;
         }
         self.each[index].prepared = Some(prepared);
@@ -155,7 +157,7 @@ impl Starters {
         self.of_loop.pop_front()
     }
 
-    /// Starters without a thread: the caller sees to it.
+    /// Spawners without a thread: the caller sees to it.
     pub fn take_unborn(&mut self) -> std::ops::Range<usize> {
         self.each.len() - std::mem::take(&mut self.unborn)..self.each.len()
     }
@@ -169,9 +171,9 @@ impl Starters {
 
     /// What it is to start; it is at work then.
     fn take(&mut self, index: usize) -> Option<Prepared> {
-        let starter = &mut self.each[index];
-        let prepared = starter.prepared.take();
-        starter.is_idle &= prepared.is_none();
+        let spawner = &mut self.each[index];
+        let prepared = spawner.prepared.take();
+        spawner.is_idle &= prepared.is_none();
         prepared
     }
 
@@ -203,13 +205,13 @@ pub(super) struct SharedRun<'a> {
     /// standard library's would let it in first, always.
     runner: Mutex<Runner<'a>>,
     calls: Arc<[Condvar]>,
-    ringer: Ringer,
+    waker: Waker,
 }
 
 impl<'a> SharedRun<'a> {
     pub fn new(runner: Runner<'a>) -> Self {
-        let (calls, ringer) = (Arc::clone(&runner.starts.starters.calls), runner.starts.places.staff.ringer());
-        Self { runner: Mutex::new(runner), calls, ringer }
+        let (calls, waker) = (Arc::clone(&runner.starts.spawners.calls), runner.starts.places.staff.waker());
+        Self { runner: Mutex::new(runner), calls, waker }
     }
 
     /// The run, when nobody else moves it.
@@ -228,28 +230,28 @@ impl<'a> SharedRun<'a> {
         self.runner.into_inner()
     }
 
-    /// Gives starters their threads. Where there is none to be had the loop starts their jobs itself.
-    pub fn bear<'scope>(&'scope self, starters: std::ops::Range<usize>, scope: &'scope Scope<'scope, '_>) {
-        for index in starters.clone() {
+    /// Gives spawners their threads. Where there is none to be had the loop starts their jobs itself.
+    pub fn bear<'scope>(&'scope self, spawners: std::ops::Range<usize>, scope: &'scope Scope<'scope, '_>) {
+        for index in spawners.clone() {
             let thread = Builder::new().name("starter".to_owned()).stack_size(STACK_BYTES);
             if thread.spawn_scoped(scope, move || self.serve(index)).is_ok() {
                 continue;
             }
             let mut runner = self.lock();
-            for index in (index..starters.end).rev() {
-                if let Some(prepared) = runner.starts.starters.give_up(index) {
+            for index in (index..spawners.end).rev() {
+                if let Some(prepared) = runner.starts.spawners.give_up(index) {
                     if let Some(running) = runner.jobs.at(prepared.slot) {
-                        running.starter = Mover::Loop;
+                        running.spawner = Mover::Loop;
                     }
-                    runner.starts.starters.give_to_loop(prepared);
+                    runner.starts.spawners.give_to_loop(prepared);
                 }
             }
             // What that has changed comes before its sleep.
-            return self.ringer.ring();
+            return self.waker.wake();
         }
     }
 
-    /// Starts a job of the loop's own. Starters take their turns meanwhile.
+    /// Starts a job of the loop's own. Spawners take their turns meanwhile.
     pub fn start_by_loop(&self, prepared: &Prepared, spawner: &mut Spawner) {
         let started = prepared.start(spawner);
         self.lock().begin(prepared.slot, started);
@@ -260,7 +262,7 @@ impl<'a> SharedRun<'a> {
         self.lock().starts.spawner.another()
     }
 
-    /// A starter's life.
+    /// A spawner's life.
     fn serve(&self, index: usize) {
         let _a_panic_ends_the_run = AbortsWhenPanicking;
         let mut spawner = self.spawner();
@@ -277,8 +279,8 @@ impl<'a> SharedRun<'a> {
             } else {
                 runner.clock.waiting.account(Instant::now());
             }
-            runner.move_on(Mover::Starter(index));
-            runner.starts.starters.rest(index);
+            runner.move_on(Mover::Spawner(index));
+            runner.starts.spawners.rest(index);
             runner.call_loop_if_needed();
         }
     }
@@ -286,13 +288,13 @@ impl<'a> SharedRun<'a> {
     fn next_for(&self, index: usize) -> Option<Prepared> {
         let mut runner = self.lock();
         loop {
-            if let Some(prepared) = runner.starts.starters.take(index) {
+            if let Some(prepared) = runner.starts.spawners.take(index) {
                 return Some(prepared);
             }
-            if runner.starts.starters.are_dismissed || runner.starts.starters.are_retired {
+            if runner.starts.spawners.are_dismissed || runner.starts.spawners.are_retired {
                 return None;
             }
-            runner.starts.starters.rest(index);
+            runner.starts.spawners.rest(index);
             self.calls[index].wait(&mut runner);
         }
     }
@@ -318,7 +320,7 @@ impl<'a> SharedRun<'a> {
     }
 }
 
-/// A thread that panics in its turn leaves the run's books half written, and the others waiting for it. The guard ends the jobs.
+/// A thread that panics in its turn leaves the run's books half written, and the others waiting for it. The supervisor ends the jobs.
 pub(super) struct AbortsWhenPanicking;
 
 impl Drop for AbortsWhenPanicking {
@@ -343,15 +345,15 @@ mod tests {
             words: Arc::default(),
             environment: None,
             besides: None,
-            folder: None,
+            directory: None,
             streams: [Arc::clone(&nothing), Arc::clone(&nothing), nothing],
         }
     }
 
-    fn of_two() -> Starters {
-        Starters {
+    fn of_two() -> Spawners {
+        Spawners {
             most: 2,
-            each: (0..2).map(|_| Starter::default()).collect(),
+            each: (0..2).map(|_| SpawnerThread::default()).collect(),
             of_loop: VecDeque::new(),
             unborn: 0,
             calls: (0..2).map(|_| Condvar::new()).collect(),
@@ -362,17 +364,17 @@ mod tests {
 
     #[test]
     fn whoever_took_a_job_between_its_turn_and_its_sleep_is_not_idle() {
-        let mut starters = of_two();
-        (0..2).for_each(|index| starters.rest(index));
+        let mut spawners = of_two();
+        (0..2).for_each(|index| spawners.rest(index));
         // The loop is faster than its next look at the lock.
-        starters.give(0, prepared());
-        assert!(starters.take(0).is_some());
-        assert_eq!(starters.for_next(Mover::Loop, 2), Some(Mover::Starter(1)));
-        starters.give(1, prepared());
-        assert!(starters.take(1).is_some());
-        assert_eq!(starters.for_next(Mover::Loop, 2), Some(Mover::Loop), "both are at work");
-        assert!(starters.take(0).is_none());
-        starters.rest(0);
-        assert_eq!(starters.for_next(Mover::Loop, 2), Some(Mover::Starter(0)));
+        spawners.give(0, prepared());
+        assert!(spawners.take(0).is_some());
+        assert_eq!(spawners.for_next(Mover::Loop, 2), Some(Mover::Spawner(1)));
+        spawners.give(1, prepared());
+        assert!(spawners.take(1).is_some());
+        assert_eq!(spawners.for_next(Mover::Loop, 2), Some(Mover::Loop), "both are at work");
+        assert!(spawners.take(0).is_none());
+        spawners.rest(0);
+        assert_eq!(spawners.for_next(Mover::Loop, 2), Some(Mover::Spawner(0)));
     }
 }

@@ -1,4 +1,4 @@
-//! The pipeline's desk: who may do what next, as a state machine without threads, clocks or I/O.
+//! The pipeline's scheduler: who may do what next, as a state machine without threads, clocks or I/O.
 //!
 //! `threaded` holds it under one lock and carries out the tasks. Every rule that keeps the run bounded, ordered and free
 //! of deadlock is in this file; `foundation/crew/README.md` argues why they suffice.
@@ -15,7 +15,7 @@ const WRITERS_A_FILE: usize = 1;
 pub(super) type Ticket = u64;
 
 /// A chunk on its way, with what is needed to go on with it.
-pub(super) struct Piece<S: Stages> {
+pub(super) struct Segment<S: Stages> {
     pub lane: usize,
     pub ticket: Ticket,
     pub chunk: S::Chunk,
@@ -25,9 +25,9 @@ pub(super) struct Piece<S: Stages> {
 /// Something a worker can do now.
 pub(super) enum Task<S: Stages> {
     Open { lane: usize },
-    Cut { source: S::Source, piece: Piece<S> },
-    Work(Piece<S>),
-    Write(Piece<S>),
+    Cut { source: S::Source, segment: Segment<S> },
+    Work(Segment<S>),
+    Write(Segment<S>),
     LookAhead,
     Close { lane: usize, source: S::Source, sink: SharedSink<S>, outcome: Result<(), S::Error> },
 }
@@ -66,7 +66,7 @@ struct Lane<S: Stages> {
 }
 
 /// All state of a threaded run.
-pub(super) struct Desk<S: Stages> {
+pub(super) struct Scheduler<S: Stages> {
     free: Vec<S::Chunk>,
     slots: usize,
     lanes: BTreeMap<usize, Lane<S>>,
@@ -78,8 +78,8 @@ pub(super) struct Desk<S: Stages> {
     closing: usize,
     in_order: bool,
     open_lanes_max: usize,
-    ready: VecDeque<Piece<S>>,
-    writable: VecDeque<Piece<S>>,
+    ready: VecDeque<Segment<S>>,
+    writable: VecDeque<Segment<S>>,
     /// Chunks in all lanes' outboxes.
     in_outboxes: usize,
     /// Lane and ticket of chunks whose work stands still for want of a hand.
@@ -90,7 +90,7 @@ pub(super) struct Desk<S: Stages> {
     alarm: bool,
 }
 
-impl<S: Stages> Desk<S> {
+impl<S: Stages> Scheduler<S> {
     pub fn new(stages: &S, staffing: &Staffing) -> Self {
         let slots = staffing.slots.given.max(1);
         Self {
@@ -118,9 +118,9 @@ impl<S: Stages> Desk<S> {
     /// stays with its worker (its state is in that core's cache) as long as slots are free.
     pub fn take_task(&mut self, stages: &S, cutting: Option<usize>) -> Option<Task<S>> {
         if let Some(at) = self.writable_now() {
-            let piece = self.writable.remove(at).expect("found just now");
-            self.lane_of(&piece).writers += 1;
-            return Some(Task::Write(piece));
+            let segment = self.writable.remove(at).expect("found just now");
+            self.lane_of(&segment).writers += 1;
+            return Some(Task::Write(segment));
         }
         if let Some(lane) = self.closable() {
             return Some(self.take_close(lane));
@@ -131,8 +131,8 @@ impl<S: Stages> Desk<S> {
         if let Some(lane) = cutting.filter(|lane| self.can_cut(*lane)) {
             return Some(self.take_cut(lane));
         }
-        if let Some(piece) = self.ready.pop_front() {
-            return Some(Task::Work(piece));
+        if let Some(segment) = self.ready.pop_front() {
+            return Some(Task::Work(segment));
         }
         if let Some(lane) = self.cuttable() {
             return Some(self.take_cut(lane));
@@ -145,7 +145,7 @@ impl<S: Stages> Desk<S> {
         stages.can_look_ahead().then_some(Task::LookAhead)
     }
 
-    /// Whether [`Desk::take_task`] would find something.
+    /// Whether [`Scheduler::take_task`] would find something.
     pub fn has_task(&self, stages: &S) -> bool {
         self.writable_now().is_some()
             || self.closable().is_some()
@@ -213,13 +213,13 @@ impl<S: Stages> Desk<S> {
         assert!(self.paused.is_empty() && !self.is_resuming, "every paused chunk must have gone on");
     }
 
-    /// The first piece whose file has a writer to spare.
+    /// The first segment whose file has a writer to spare.
     fn writable_now(&self) -> Option<usize> {
-        self.writable.iter().position(|piece| self.lanes[&piece.lane].writers < WRITERS_A_FILE)
+        self.writable.iter().position(|segment| self.lanes[&segment.lane].writers < WRITERS_A_FILE)
     }
 
-    fn lane_of(&mut self, piece: &Piece<S>) -> &mut Lane<S> {
-        self.lanes.get_mut(&piece.lane).expect("a lane stays open while it holds a slot")
+    fn lane_of(&mut self, segment: &Segment<S>) -> &mut Lane<S> {
+        self.lanes.get_mut(&segment.lane).expect("a lane stays open while it holds a slot")
     }
 
     fn can_open(&self) -> bool {
@@ -258,7 +258,7 @@ impl<S: Stages> Desk<S> {
         let chunk = self.free.pop().expect("a cut is offered only while a slot is free");
         let lane = self.lanes.get_mut(&number).expect("a cut is offered only for an open lane");
         let source = lane.source.take().expect("a cut is offered only while the source is home");
-        Task::Cut { source, piece: lane.issue(number, chunk) }
+        Task::Cut { source, segment: lane.issue(number, chunk) }
     }
 
     fn take_close(&mut self, number: usize) -> Task<S> {
@@ -337,16 +337,16 @@ impl<S: Stages> Desk<S> {
         }
     }
 
-    /// What came of a cut, without its source. Gives the piece back to be worked on at once, when there is one.
-    pub fn after_cut(&mut self, stages: &S, piece: Piece<S>, outcome: Result<Cut, S::Error>) -> Option<Piece<S>> {
+    /// What came of a cut, without its source. Gives the segment back to be worked on at once, when there is one.
+    pub fn after_cut(&mut self, stages: &S, segment: Segment<S>, outcome: Result<Cut, S::Error>) -> Option<Segment<S>> {
         match outcome {
-            Ok(Cut::Noted(_) | Cut::Taken(_)) if self.is_wanted(&piece) => return Some(piece),
-            Ok(Cut::Noted(_) | Cut::Taken(_)) => self.release(piece),
+            Ok(Cut::Noted(_) | Cut::Taken(_)) if self.is_wanted(&segment) => return Some(segment),
+            Ok(Cut::Noted(_) | Cut::Taken(_)) => self.release(segment),
             Ok(Cut::End) => {
-                self.lane_of(&piece).cut_to_end = true;
-                self.release(piece);
+                self.lane_of(&segment).cut_to_end = true;
+                self.release(segment);
             }
-            Err(error) => self.fail(stages, piece, error),
+            Err(error) => self.fail(stages, segment, error),
         }
         None
     }
@@ -356,34 +356,34 @@ impl<S: Stages> Desk<S> {
         self.lanes.get_mut(&lane).expect("a lane stays open while its source is away").source = Some(source);
     }
 
-    /// Queues a piece for any worker.
-    pub fn queue(&mut self, piece: Piece<S>) {
-        self.ready.push_back(piece);
+    /// Queues a segment for any worker.
+    pub fn queue(&mut self, segment: Segment<S>) {
+        self.ready.push_back(segment);
     }
 
-    pub fn worked(&mut self, stages: &S, piece: Piece<S>, outcome: Result<(), S::Error>) {
+    pub fn worked(&mut self, stages: &S, segment: Segment<S>, outcome: Result<(), S::Error>) {
         match outcome {
-            Ok(()) if self.is_wanted(&piece) => {
-                let (number, ticket) = (piece.lane, piece.ticket);
+            Ok(()) if self.is_wanted(&segment) => {
+                let (number, ticket) = (segment.lane, segment.ticket);
                 let lane = self.lanes.get_mut(&number).expect("a lane stays open while it holds a slot");
-                lane.parked.insert(ticket, piece.chunk);
+                lane.parked.insert(ticket, segment.chunk);
                 self.place_what_is_in_order(stages, number);
             }
-            Ok(()) => self.release(piece),
-            Err(error) => self.fail(stages, piece, error),
+            Ok(()) => self.release(segment),
+            Err(error) => self.fail(stages, segment, error),
         }
     }
 
-    /// A worker has written a piece.
-    pub fn written_by_worker(&mut self, stages: &S, piece: Piece<S>, outcome: Result<u64, S::Error>) {
-        self.lane_of(&piece).writers -= 1;
-        self.written(stages, piece, outcome);
+    /// A worker has written a segment.
+    pub fn written_by_worker(&mut self, stages: &S, segment: Segment<S>, outcome: Result<u64, S::Error>) {
+        self.lane_of(&segment).writers -= 1;
+        self.written(stages, segment, outcome);
     }
 
-    pub fn written(&mut self, stages: &S, piece: Piece<S>, outcome: Result<u64, S::Error>) {
+    pub fn written(&mut self, stages: &S, segment: Segment<S>, outcome: Result<u64, S::Error>) {
         match outcome {
-            Ok(_) => self.release(piece),
-            Err(error) => self.fail(stages, piece, error),
+            Ok(_) => self.release(segment),
+            Err(error) => self.fail(stages, segment, error),
         }
     }
 
@@ -398,14 +398,14 @@ impl<S: Stages> Desk<S> {
         self.in_outboxes > 0 || self.lanes.values().any(has_ended)
     }
 
-    /// The next piece for the thread that writes lane `number`.
+    /// The next segment for the thread that writes lane `number`.
     pub fn take_outbox(&mut self, number: usize) -> OutboxAnswer<S> {
         let lane = self.lanes.get_mut(&number).filter(|_| !self.alarm);
         let Some(lane) = lane else { return OutboxAnswer::Stop };
         match lane.outbox.pop_front() {
             Some((ticket, chunk)) => {
                 self.in_outboxes -= 1;
-                OutboxAnswer::Piece(Piece { lane: number, ticket, chunk, sink: Arc::clone(&lane.sink) })
+                OutboxAnswer::Segment(Segment { lane: number, ticket, chunk, sink: Arc::clone(&lane.sink) })
             }
             None if lane.cut_to_end && lane.held == 0 => OutboxAnswer::Stop,
             None => OutboxAnswer::Wait,
@@ -430,27 +430,27 @@ impl<S: Stages> Desk<S> {
                         self.in_outboxes += 1;
                     } else {
                         let sink = Arc::clone(&lane.sink);
-                        self.writable.push_back(Piece { lane: number, ticket, chunk, sink });
+                        self.writable.push_back(Segment { lane: number, ticket, chunk, sink });
                     }
                 }
                 Err(error) => {
                     let sink = Arc::clone(&lane.sink);
-                    self.fail(stages, Piece { lane: number, ticket, chunk, sink }, error);
+                    self.fail(stages, Segment { lane: number, ticket, chunk, sink }, error);
                 }
             }
         }
     }
 
-    /// Whether a piece comes before its lane's failure, if there is one.
-    fn is_wanted(&self, piece: &Piece<S>) -> bool {
-        let lane = self.lanes.get(&piece.lane).expect("a lane stays open while it holds a slot");
-        lane.failure.as_ref().is_none_or(|(ticket, _)| piece.ticket < *ticket)
+    /// Whether a segment comes before its lane's failure, if there is one.
+    fn is_wanted(&self, segment: &Segment<S>) -> bool {
+        let lane = self.lanes.get(&segment.lane).expect("a lane stays open while it holds a slot");
+        lane.failure.as_ref().is_none_or(|(ticket, _)| segment.ticket < *ticket)
     }
 
-    /// Notes the failure of a piece, unless an earlier ticket has failed, and frees everything that came after it.
-    fn fail(&mut self, stages: &S, piece: Piece<S>, error: S::Error) {
-        let (number, ticket) = (piece.lane, piece.ticket);
-        self.release(piece);
+    /// Notes the failure of a segment, unless an earlier ticket has failed, and frees everything that came after it.
+    fn fail(&mut self, stages: &S, segment: Segment<S>, error: S::Error) {
+        let (number, ticket) = (segment.lane, segment.ticket);
+        self.release(segment);
         let lane = self.lanes.get_mut(&number).expect("a lane stays open until all its slots are home");
         if lane.failure.as_ref().is_some_and(|(earlier, _)| *earlier <= ticket) {
             return;
@@ -464,47 +464,47 @@ impl<S: Stages> Desk<S> {
         lane.outbox = kept;
         self.in_outboxes -= unwanted.len();
         freed.extend(unwanted.into_iter().map(|(_, chunk)| chunk));
-        let comes_after = |piece: &Piece<S>| piece.lane == number && piece.ticket > ticket;
+        let comes_after = |segment: &Segment<S>| segment.lane == number && segment.ticket > ticket;
         for queue in [&mut self.ready, &mut self.writable] {
             let (unwanted, kept): (VecDeque<_>, VecDeque<_>) = queue.drain(..).partition(comes_after);
             *queue = kept;
-            freed.extend(unwanted.into_iter().map(|piece| piece.chunk));
+            freed.extend(unwanted.into_iter().map(|segment| segment.chunk));
         }
         lane.held -= freed.len();
         self.free.append(&mut freed);
     }
 
-    /// Brings a piece's slot home.
-    fn release(&mut self, piece: Piece<S>) {
-        self.lane_of(&piece).held -= 1;
-        self.free.push(piece.chunk);
+    /// Brings a segment's slot home.
+    fn release(&mut self, segment: Segment<S>) {
+        self.lane_of(&segment).held -= 1;
+        self.free.push(segment.chunk);
     }
 }
 
-/// What the desk tells a reading thread.
+/// What the scheduler tells a reading thread.
 pub(super) enum SlotAnswer<S: Stages> {
-    Slot(Piece<S>),
+    Slot(Segment<S>),
     Wait,
     Stop,
 }
 
-/// What the desk tells a writing thread.
+/// What the scheduler tells a writing thread.
 pub(super) enum OutboxAnswer<S: Stages> {
-    Piece(Piece<S>),
+    Segment(Segment<S>),
     Wait,
     Stop,
 }
 
 impl<S: Stages> Lane<S> {
     /// Gives out the next ticket together with the slot that carries it, so that tickets are never without one.
-    fn issue(&mut self, number: usize, chunk: S::Chunk) -> Piece<S> {
+    fn issue(&mut self, number: usize, chunk: S::Chunk) -> Segment<S> {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
         self.held += 1;
-        Piece { lane: number, ticket, chunk, sink: Arc::clone(&self.sink) }
+        Segment { lane: number, ticket, chunk, sink: Arc::clone(&self.sink) }
     }
 }
 
 #[cfg(all(test, not(feature = "model")))]
-#[path = "desk/tests.rs"]
+#[path = "scheduler/tests.rs"]
 mod tests;

@@ -8,14 +8,14 @@ use std::collections::HashSet;
 
 /// A process and its descendants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Family {
+pub struct ProcessTree {
     /// The process that all descend from.
     pub root: u32,
     members: HashSet<u32>,
 }
 
-impl Family {
-    /// Of `root`; members are found by [`Family::follow`].
+impl ProcessTree {
+    /// Of `root`; members are found by [`ProcessTree::follow`].
     pub fn of(root: u32) -> Self {
         Self { root, members: HashSet::from([root]) }
     }
@@ -138,10 +138,10 @@ mod tests {
         ProcessSample { pid, folder: u64::from(pid), cpu, line, ..ProcessSample::default() }
     }
 
-    fn used(family: &Family, earlier: &HostSample, later: &HostSample) -> u64 {
+    fn used(process_tree: &ProcessTree, earlier: &HostSample, later: &HostSample) -> u64 {
         let mut interval = Interval::default();
         interval.update(earlier, later);
-        family.usage(&interval, earlier, later).cpu.total_ns
+        process_tree.usage(&interval, earlier, later).cpu.total_ns
     }
 
     fn sample(at_ns: u64, processes: Vec<ProcessSample>) -> HostSample {
@@ -153,16 +153,16 @@ mod tests {
     #[test]
     fn children_count_while_they_live_and_after_they_were_waited_for() {
         let earlier = sample(1, vec![process(5, 1, 0, 0), process(6, 5, 30 * MS, 0), process(9, 1, 0, 0)]);
-        let mut family = Family::of(5);
-        family.follow(&earlier);
-        assert_eq!(family.size(), 2);
-        // 6 went on to 50 ms, ended and was waited for; 7 began, and 4 below it; 9 is a stranger.
+        let mut process_tree = ProcessTree::of(5);
+        process_tree.follow(&earlier);
+        assert_eq!(process_tree.size(), 2);
+        // 6 went on to 50 ms, ended and was waited for; 7 began, and 4 below it; 9 is an external program.
         let processes =
             vec![process(4, 7, MS, 0), process(5, 1, 2 * MS, 5), process(7, 5, MS, 0), process(9, 1, MS, 0)];
         let later = sample(2, processes);
-        assert_eq!(used(&family, &earlier, &later), (1 + 2 + 1 + 20) * MS);
-        family.follow(&later);
-        assert_eq!(family.size(), 3);
+        assert_eq!(used(&process_tree, &earlier, &later), (1 + 2 + 1 + 20) * MS);
+        process_tree.follow(&later);
+        assert_eq!(process_tree.size(), 3);
     }
 
     #[test]
@@ -172,10 +172,10 @@ mod tests {
             ProcessSample { cpu, ..process(pid, 5, total_ns, 0) }
         };
         let earlier = sample(1, vec![process(5, 1, 0, 0), between_ticks(6, 1_350 * MS)]);
-        let mut family = Family::of(5);
-        family.follow(&earlier);
+        let mut process_tree = ProcessTree::of(5);
+        process_tree.follow(&earlier);
         let later = sample(2, vec![process(5, 1, 0, 200)]);
-        assert_eq!(used(&family, &earlier, &later), (2_000 - 1_350) * MS);
+        assert_eq!(used(&process_tree, &earlier, &later), (2_000 - 1_350) * MS);
     }
 
     #[test]
@@ -184,12 +184,12 @@ mod tests {
             let plain = process(5, 1, 0, line_ticks);
             ProcessSample { cpu: CpuReading { children_ns, ..plain.cpu }, ..plain }
         };
-        let family = Family::of(5);
+        let process_tree = ProcessTree::of(5);
         let used = |earlier, later| {
             let (earlier, later) = (sample(1, vec![earlier]), sample(2, vec![later]));
             let mut interval = Interval::default();
             interval.update(&earlier, &later);
-            let cpu = family.usage(&interval, &earlier, &later).cpu;
+            let cpu = process_tree.usage(&interval, &earlier, &later).cpu;
             (cpu.total_ns, cpu.stale_ns)
         };
         assert_eq!(used(told(3, Some([30, 1])), told(4, Some([32, 5]))), (6, 0));
@@ -204,14 +204,14 @@ mod tests {
     #[test]
     fn orphans_are_followed_and_lost_ones_take_nothing_from_others() {
         let earlier = sample(1, vec![process(5, 1, 0, 0), process(6, 5, 0, 0), process(7, 6, 30 * MS, 0)]);
-        let mut family = Family::of(5);
-        family.follow(&earlier);
+        let mut process_tree = ProcessTree::of(5);
+        process_tree.follow(&earlier);
         let orphaned = sample(2, vec![process(5, 1, 0, 0), process(7, 1, 40 * MS, 0)]);
-        assert_eq!(used(&family, &earlier, &orphaned), 10 * MS);
-        family.follow(&orphaned);
+        assert_eq!(used(&process_tree, &earlier, &orphaned), 10 * MS);
+        process_tree.follow(&orphaned);
         let alone = sample(3, vec![process(5, 1, 7 * MS, 0)]);
-        assert_eq!(used(&family, &orphaned, &alone), 7 * MS);
-        family.follow(&sample(4, Vec::new()));
-        assert!(family.is_extinct());
+        assert_eq!(used(&process_tree, &orphaned, &alone), 7 * MS);
+        process_tree.follow(&sample(4, Vec::new()));
+        assert!(process_tree.is_extinct());
     }
 }

@@ -1,7 +1,7 @@
-//! Cores that strangers keep busy: programs that take no part in the budget. A pure function of samples, so that every run that
+//! Cores that external programs keep busy: programs that take no part in the budget. A pure function of samples, so that every run that
 //! gives way finds the same; what it finds goes into the run's CPU mask, so that all of them together leave these cores alone.
 //!
-//! Why nothing swings: what strangers use is what the machine uses less what *all* our runs use. How our runs divide the rest
+//! Why nothing swings: what external programs use is what the machine uses less what *all* our runs use. How our runs divide the rest
 //! among them, and who has followed already, does not enter.
 
 /// What was measured between two looks.
@@ -19,24 +19,24 @@ pub struct ExternalSample {
 
 /// How many cores are counted out, and for how long another number has seemed right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Strangers {
+pub struct ExternalPrograms {
     counted: usize,
     too_few: u32,
     too_many: u32,
 }
 
-/// Somebody waits for so much of the time, or so many of our threads do: below that strangers are served as they are, and a
+/// Somebody waits for so much of the time, or so many of our threads do: below that external programs are served as they are, and a
 /// core that is counted out would idle.
 const CROWDED: f64 = 0.10;
 /// How far from what is counted a measurement must be. More than half a core, or one that is half busy would be counted and not
 /// counted in turn.
 const CLEARLY: f64 = 0.6;
 /// Looks in a row before a core is counted out, or in again. More of them follow later; fewer follow a burst. Back in takes
-/// longer: a compiler's strangers come and go.
+/// longer: a compiler's external programs come and go.
 const LOOKS_OUT: u32 = 2;
 const LOOKS_IN: u32 = 4;
 
-impl Strangers {
+impl ExternalPrograms {
     /// Takes a sample in, on a machine where this run could use `cpus`; how many of these are to be left alone from now on. One
     /// more or one fewer at a time, and never all.
     pub fn note(&mut self, sample: ExternalSample, cpus: usize) -> usize {
@@ -59,8 +59,8 @@ impl Strangers {
 mod tests {
     use super::*;
 
-    /// A machine of `cores` shared by strangers that want `strangers` cores at the usual priority, and runs that give way and
-    /// could use everything: what the kernel gives to each, with runs at so much of a stranger's weight.
+    /// A machine of `cores` shared by external programs that want `external_programs` cores at the usual priority, and runs that give way and
+    /// could use everything: what the kernel gives to each, with runs at so much of an external program's weight.
     struct Machine {
         cores: f64,
         weight: f64,
@@ -68,14 +68,15 @@ mod tests {
 
     impl Machine {
         /// One second in which `runs` hold so many hands each.
-        fn second(&self, strangers: f64, hands: &[usize]) -> Vec<ExternalSample> {
+        fn second(&self, external_programs: f64, hands: &[usize]) -> Vec<ExternalSample> {
             let threads: f64 = hands.iter().map(|&hands| hands as f64).sum();
             let own_wanted = threads * self.weight;
-            let fair = (self.cores / (strangers + own_wanted)).min(1.0);
-            // Strangers get their weight's share, runs what is left and no more than they have threads.
-            let used = (strangers * fair.max((self.cores - threads) / strangers.max(1e-9)).min(1.0)).min(strangers);
+            let fair = (self.cores / (external_programs + own_wanted)).min(1.0);
+            // External programs get their weight's share, runs what is left and no more than they have threads.
+            let used = (external_programs * fair.max((self.cores - threads) / external_programs.max(1e-9)).min(1.0))
+                .min(external_programs);
             let own = (self.cores - used).min(threads);
-            let is_crowded = strangers + threads > self.cores;
+            let is_crowded = external_programs + threads > self.cores;
             let pressure = Some(if is_crowded { 0.8 } else { 0.0 });
             let of = |&hands: &usize| {
                 let delayed = (hands as f64 - own * hands as f64 / threads.max(1.0)).max(0.0);
@@ -84,23 +85,23 @@ mod tests {
             hands.iter().map(of).collect()
         }
 
-        /// What runs have counted out after each second; `strangers` tells how many want a core then.
-        fn play(&self, runs: usize, strangers: impl Fn(usize) -> f64, seconds: usize) -> Vec<Vec<usize>> {
+        /// What runs have counted out after each second; `external_programs` tells how many want a core then.
+        fn play(&self, runs: usize, external_programs: impl Fn(usize) -> f64, seconds: usize) -> Vec<Vec<usize>> {
             let cores = self.cores as usize;
-            let mut found = vec![Strangers::default(); runs];
+            let mut found = vec![ExternalPrograms::default(); runs];
             let mut history = Vec::new();
             for second in 0..seconds {
                 // Runs look at different times.
-                let counted: Vec<usize> = found.iter().map(|strangers| strangers.counted).collect();
+                let counted: Vec<usize> = found.iter().map(|external_programs| external_programs.counted).collect();
                 let hands = hands_of(cores, &counted);
-                let samples = self.second(strangers(second), &hands);
+                let samples = self.second(external_programs(second), &hands);
                 let looks = |run: usize| (second + run).is_multiple_of(1 + run % 2);
-                for (run, (strangers, sample)) in found.iter_mut().zip(samples).enumerate() {
+                for (run, (external_programs, sample)) in found.iter_mut().zip(samples).enumerate() {
                     if looks(run) {
-                        strangers.note(sample, cores);
+                        external_programs.note(sample, cores);
                     }
                 }
-                history.push(found.iter().map(|strangers| strangers.counted).collect());
+                history.push(found.iter().map(|external_programs| external_programs.counted).collect());
             }
             history
         }
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_counted_out_one_by_one_and_in_again_when_they_leave() {
+    fn external_programs_are_counted_out_one_by_one_and_in_again_when_they_leave() {
         let machine = Machine { cores: 8.0, weight: 0.1 };
         let history = machine.play(1, |second| if second < 30 { 3.0 } else { 0.0 }, 80);
         assert_eq!(history[29], [3]);
@@ -133,13 +134,17 @@ mod tests {
     #[test]
     fn several_runs_that_do_the_same_come_to_rest_and_leave_room() {
         for runs in [2, 3, 4] {
-            for strangers in [1.0, 2.0, 3.0, 5.0] {
+            for external_programs in [1.0, 2.0, 3.0, 5.0] {
                 let machine = Machine { cores: 16.0, weight: 0.1 };
-                let history = machine.play(runs, |_| strangers, 120);
+                let history = machine.play(runs, |_| external_programs, 120);
                 let hands: usize = hands_of(16, &history[119]).iter().sum();
-                assert!(hands + strangers as usize <= 16, "{runs} runs, {strangers} strangers: {:?}", history[119]);
+                assert!(
+                    hands + external_programs as usize <= 16,
+                    "{runs} runs, {external_programs} strangers: {:?}",
+                    history[119]
+                );
                 for run in 0..runs {
-                    assert!(history[119][run] <= strangers as usize, "{:?}", history[119]);
+                    assert!(history[119][run] <= external_programs as usize, "{:?}", history[119]);
                     assert_eq!(turns(&history, run), 0, "{history:?}");
                 }
             }
@@ -155,18 +160,22 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_not_followed_and_idle_strangers_do_not_count() {
+    fn a_burst_is_not_followed_and_idle_external_programs_do_not_count() {
         let machine = Machine { cores: 8.0, weight: 0.1 };
         let bursts = machine.play(1, |second| if second % 10 == 0 { 6.0 } else { 0.0 }, 100);
         assert!(bursts.iter().all(|counted| counted == &[0]), "{bursts:?}");
-        let mut strangers = Strangers::default();
+        let mut external_programs = ExternalPrograms::default();
         let calm = ExternalSample { busy: 5.0, own: 1.0, pressure: Some(0.01), delayed: 0.0 };
-        assert!((0..50).all(|_| strangers.note(calm, 8) == 0), "there is room for all");
+        assert!((0..50).all(|_| external_programs.note(calm, 8) == 0), "there is room for all");
         let untold = ExternalSample { pressure: None, ..calm };
-        assert!((0..50).all(|_| strangers.note(untold, 8) == 0));
+        assert!((0..50).all(|_| external_programs.note(untold, 8) == 0));
         let delayed = ExternalSample { delayed: 0.9, ..untold };
-        assert_eq!((0..50).map(|_| strangers.note(delayed, 8)).max(), Some(4), "without PSI the run's own delay tells");
+        assert_eq!(
+            (0..50).map(|_| external_programs.note(delayed, 8)).max(),
+            Some(4),
+            "without PSI the run's own delay tells"
+        );
         let crowd = ExternalSample { busy: 9.0, own: 0.0, pressure: Some(1.0), delayed: 1.0 };
-        assert_eq!((0..50).map(|_| strangers.note(crowd, 2)).max(), Some(1), "one is left");
+        assert_eq!((0..50).map(|_| external_programs.note(crowd, 2)).max(), Some(1), "one is left");
     }
 }
