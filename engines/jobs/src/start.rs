@@ -17,7 +17,7 @@ use sys::spawn::{Words, path_for_kernel};
 #[derive(Debug, thiserror::Error)]
 pub enum StartFault {
     /// No directory of PATH has such a program.
-    #[error("'{0}' is in no folder of PATH")]
+    #[error("'{0}' is in no directory of PATH")]
     NotFound(String),
     /// A redirection's file could not be opened.
     #[error("cannot open '{path}'")]
