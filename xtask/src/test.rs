@@ -213,8 +213,8 @@ fn steps(long: bool, tools: Tools, fuzz: &Path) -> Vec<Step> {
     }
     if tools.clippy {
         cargo("lints", &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]);
-        let bare = ["clippy", "--quiet", "--package", "codec", "--no-default-features", "--all-targets"];
-        cargo("lints without the tuned kernels", &[&bare[..], &["--", "-D", "warnings"]].concat());
+        let bare = ["clippy", "--quiet", "--package", "manyhands", "--package", "codec", "--no-default-features"];
+        cargo("lints of a build without features", &[&bare[..], &["--all-targets", "--", "-D", "warnings"]].concat());
     }
     match tools.deny {
         Deny::Missing => {}
@@ -229,7 +229,7 @@ fn steps(long: bool, tools: Tools, fuzz: &Path) -> Vec<Step> {
     // On its own, or the other tests would be built with the model's locks: features unify within one call of cargo.
     cargo("models", &["test", "--package", "crew", "--features", "model", "--test", "model"]);
     if long {
-        cargo("without the tuned kernels", &["test", "--package", "codec", "--no-default-features"]);
+        cargo("tests without features", &["test", "--package", "codec", "--no-default-features"]);
         cargo("the program as it is shipped", workspace::RELEASE);
         cargo("long tests", &["test", "--workspace", "--release", "--", "--ignored"]);
     }
@@ -411,7 +411,7 @@ mod tests {
     #[test]
     fn the_long_tier_adds_time_and_the_ignored_tests() {
         let more: Vec<_> = headings(true, NONE).into_iter().filter(|it| !headings(false, NONE).contains(it)).collect();
-        assert_eq!(more, ["without the tuned kernels", "the program as it is shipped", "long tests"]);
+        assert_eq!(more, ["tests without features", "the program as it is shipped", "long tests"]);
         let mut steps = steps(true, NONE, Path::new("/b/fuzz"));
         assert_eq!(steps.last().expect("there are steps").arguments.last(), Some(&"60"));
         set_environment(&mut steps, true, Path::new("/b/mh"), Path::new("/notes"));

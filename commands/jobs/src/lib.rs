@@ -2,9 +2,11 @@
 
 mod crew;
 mod job_slots;
+#[cfg(feature = "mtwrite")]
 mod mtwrite;
 mod xjobs;
 
 pub use self::crew::ENTRY as CREW;
+#[cfg(feature = "mtwrite")]
 pub use mtwrite::ENTRY as MTWRITE;
 pub use xjobs::ENTRY as XJOBS;

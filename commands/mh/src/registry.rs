@@ -5,7 +5,9 @@ use crate::{generate, links, tour};
 use clap::{Arg, ArgAction, Command};
 use mh_archives::TAR;
 use mh_instruments::{CEILING, FIT, PSTIME, SYSTIME};
-use mh_jobs::{CREW, MTWRITE, XJOBS};
+#[cfg(feature = "mtwrite")]
+use mh_jobs::MTWRITE;
+use mh_jobs::{CREW, XJOBS};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
@@ -24,6 +26,7 @@ pub const COMMANDS: &[Entry] = &[
     CP,
     MV,
     RM,
+    #[cfg(feature = "mtwrite")]
     MTWRITE,
     PSTIME,
     CEILING,
