@@ -80,6 +80,7 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// For the command `name`, which runs `command` with `variables` beside its own.
+    #[cfg_attr(not(feature = "mtwrite"), expect(dead_code, reason = "mtwrite alone runs programs this way"))]
     pub fn of(name: &'static str, shared: &SharedArgs, command: Vec<OsString>, variables: Vec<OsString>) -> Self {
         Self {
             standing: shared.standing.clone(),
