@@ -2,10 +2,10 @@
 //! Bounded: stops when more than a limit has come out. What the pipeline adds (files, threads, checks of pieces) is not here.
 
 use codec::byte_buffer::ByteBuffer;
+use codec::compressed_reader::CompressedReader;
 use codec::format::{
-    CutError, DecodeLimits, EncodeOptions, Format, NextUnit, PlainSize, SegmentFill, StreamDecoder, UnitLayout,
+    CutError, DecodeLimits, EncodeOptions, Format, NextUnit, SegmentFill, StreamDecoder, UncompressedSize, UnitLayout,
 };
-use codec::packed_reader::PackedReader;
 use codec::registry;
 use codec::running_check::TrailerClaim;
 use crew::pipeline::{CutTurn, Pause};
@@ -58,7 +58,7 @@ pub fn encode_in_parts(name: &str, plain: &[u8], level: i32) -> Vec<u8> {
     let (mut file, mut packed) = (format(name).head(&options), ByteBuffer::default());
     for part in plain.chunks(1000 + 7 * piece_bytes(plain)) {
         encoder.encode(part, &mut packed, &mut Pause::never()).expect("any bytes can be packed");
-        assert!(packed.len() <= format(name).packed_bound(part.len()), "the bound must hold");
+        assert!(packed.len() <= format(name).compressed_bound(part.len()), "the bound must hold");
         tail.unit(packed.content(), part.len() as u64);
         file.extend_from_slice(packed.content());
     }
@@ -104,14 +104,14 @@ pub fn assert_comes_back(name: &str, packed: &[u8], plain: &[u8]) {
 /// Decodes `packed`, in pieces of `piece_bytes` where it is a stream.
 pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded {
     let limits = DecodeLimits {
-        unit_plain_bytes: UNIT_BYTES,
+        unit_uncompressed_bytes: UNIT_BYTES,
         unit_held_bytes: u64::MAX,
         window_bytes: 8 << 20,
         dictionary: None,
         stream_bytes: 16 << 20,
         streams_lone_unit: true,
     };
-    let mut reader = PackedReader::memory(packed.to_vec());
+    let mut reader = CompressedReader::memory(packed.to_vec());
     let mut cutter = format.cutter(&limits);
     let mut decoder = format.decoder(&limits);
     let (mut plain, mut checked) = (Vec::new(), 0);
@@ -143,7 +143,11 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
                     return Decoded::Refused;
                 }
                 // What cannot be read again may come to what its format bounds.
-                let most = if let PlainSize::AtMost(bytes) = place.plain { bytes.max(UNIT_BYTES) } else { UNIT_BYTES };
+                let most = if let UncompressedSize::AtMost(bytes) = place.uncompressed {
+                    bytes.max(UNIT_BYTES)
+                } else {
+                    UNIT_BYTES
+                };
                 assert!(buffer.len() as u64 <= most, "no unit may exceed its limit");
                 plain.extend_from_slice(buffer.content());
                 if !place.is_checked_later {
@@ -181,7 +185,7 @@ enum Streamed {
 
 fn decode_stream(
     mut stream: Box<dyn StreamDecoder>,
-    reader: &mut PackedReader,
+    reader: &mut CompressedReader,
     plain: &mut Vec<u8>,
     piece_bytes: usize,
 ) -> Streamed {

@@ -81,7 +81,7 @@ fn run_one(target: &Target, file: &Path) -> bool {
 /// All seeds as they are, then mutations until the time is up or something panics.
 fn run(target: &Target, arguments: &Arguments) -> bool {
     let mut seeds = (target.seeds)();
-    seeds.extend(files_in(&folder().join("corpus").join(target.name), None));
+    seeds.extend(files_in(&directory().join("corpus").join(target.name), None));
     let mut random = Random::seeded(arguments.seed);
     let (begin, mut executions) = (Instant::now(), 0_u64);
     for input in &seeds {
@@ -109,19 +109,19 @@ fn is_handled(target: &Target, input: &[u8]) -> bool {
     is_sound
 }
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Writes the input that made a target panic.
 fn keep(name: &str, input: &[u8]) {
-    let folder = folder().join("finds");
+    let directory = directory().join("finds");
     // FNV-1a: the same input has the same name on every machine.
     let digest = input
         .iter()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-    let path = folder.join(format!("{name}-{digest:016x}"));
-    match std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, input)) {
+    let path = directory.join(format!("{name}-{digest:016x}"));
+    match std::fs::create_dir_all(&directory).and_then(|()| std::fs::write(&path, input)) {
         Ok(()) => {
             println!("{name}: panicked; see it again with: cargo run -p fuzz -- {name} --one {}", path.display());
         }

@@ -200,9 +200,9 @@ fn corpus_of_the_acceptance_tests(ending: &str) -> Vec<Vec<u8>> {
     files_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/corpus"), Some(ending))
 }
 
-/// All files of a folder in the order of their names; none where there is no folder.
-pub fn files_in(folder: &Path, ending: Option<&str>) -> Vec<Vec<u8>> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+/// All files of a directory in the order of their names; none where there is no directory.
+pub fn files_in(directory: &Path, ending: Option<&str>) -> Vec<Vec<u8>> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| ending.is_none_or(|ending| path.extension().is_some_and(|found| found == ending)));
     paths.sort();

@@ -30,7 +30,7 @@ use crate::{job_seeds, seeds};
 
 /// A target with what to begin from.
 pub struct Target {
-    /// Its name on the command line, and of its folder in `fuzz/corpus/`.
+    /// Its name on the command line, and of its directory in `fuzz/corpus/`.
     pub name: &'static str,
     /// Must not panic on any input.
     pub run: fn(&[u8]),

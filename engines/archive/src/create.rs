@@ -372,7 +372,7 @@ impl<'a> Stages for Creating<'a> {
     }
 
     fn fetch(&self, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
-        if !self.what.packing.is_some_and(|packing| packing.format.takes_pieces()) {
+        if !self.what.packing.is_some_and(|packing| packing.format.takes_segments()) {
             chunk.read(chunk.plain_bytes);
         }
         Ok(())
@@ -394,7 +394,7 @@ impl<'a> Stages for Creating<'a> {
     ) -> Result<(), CreateError> {
         let Some(Packing { format, options }) = self.what.packing else { return Ok(()) };
         chunk.entries = chunk.notes.stretches();
-        if format.takes_pieces() {
+        if format.takes_segments() {
             return Ok(chunk.pack_in_pieces(format, &options, pause)?);
         }
         if encoder.is_none() {
@@ -460,7 +460,7 @@ impl<'a> Stages for Creating<'a> {
 
     fn stage_names(&self) -> [&'static str; 3] {
         match self.what.packing {
-            Some(packing) if packing.format.takes_pieces() => ["walk", "read and pack", "write"],
+            Some(packing) if packing.format.takes_segments() => ["walk", "read and pack", "write"],
             _ => ["walk and read", "pack", "write"],
         }
     }

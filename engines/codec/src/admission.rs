@@ -1,10 +1,10 @@
-//! What a decompression takes for packed data, and what it does with the rest: the old tools differ in this.
+//! What a decompression takes for compressed data, and what it does with the rest: the old tools differ in this.
 //! Decides nothing by itself; `decompress` asks.
 
 use crate::byte_buffer::ByteBuffer;
+use crate::compressed_reader::CompressedReader;
 use crate::error::{CodecError, UnitDefect, Unrecognised};
 use crate::format::{CutError, Format, SegmentFill, StreamDecoder};
-use crate::packed_reader::PackedReader;
 use crate::registry;
 use crew::pipeline::CutTurn;
 
@@ -19,7 +19,7 @@ pub struct FormatAdmission {
     pub mixes: bool,
     /// What is done about what is odd and can be decoded all the same.
     pub oddities: Oddities,
-    /// Whether an empty input is an empty plain file.
+    /// Whether an empty input is an empty uncompressed file.
     pub takes_empty: bool,
     /// What bytes behind the last unit are.
     pub behind_the_end: BehindTheEnd,
@@ -53,7 +53,7 @@ pub enum Oddities {
 
 impl FormatAdmission {
     /// The format of what `input` gives, where it is one of those that are read; `None` where it is to be passed on.
-    pub(crate) fn format(&self, input: &mut PackedReader) -> Result<Option<&'static dyn Format>, CodecError> {
+    pub(crate) fn format(&self, input: &mut CompressedReader) -> Result<Option<&'static dyn Format>, CodecError> {
         match registry::recognise_among(input, self.formats) {
             Ok(format) if registry::is_among(format, self.formats) => Ok(Some(format)),
             Ok(_) | Err(CodecError::NotRecognised(_)) if self.passes_on => Ok(None),
@@ -66,20 +66,20 @@ impl FormatAdmission {
 
 impl FormatAdmission {
     /// The format of units that follow the last of another, where that is allowed.
-    pub(crate) fn next_format(&self, input: &mut PackedReader) -> Option<&'static dyn Format> {
+    pub(crate) fn next_format(&self, input: &mut CompressedReader) -> Option<&'static dyn Format> {
         let found = if self.mixes { registry::recognise_among(input, self.formats).ok() } else { None };
         found.filter(|format| registry::is_among(*format, self.formats))
     }
 }
 
-/// LIMIT: how far behind what looks like garbage another unit is looked for; ours are 1 MiB of plain data apart.
+/// LIMIT: how far behind what looks like garbage another unit is looked for; ours are 1 MiB of uncompressed data apart.
 const BEHIND_BYTES: usize = 4 << 20;
 
 /// What is wrong with garbage among units.
 pub(crate) const AMONG_UNITS: UnitDefect = UnitDefect::Header("it does not begin as one, and more of them follow");
 
 /// Whether units follow what looks like garbage behind the last one: then it is a unit whose first bytes are damaged.
-pub(crate) fn is_among_units(format: &dyn Format, input: &mut PackedReader) -> Result<bool, CodecError> {
+pub(crate) fn is_among_units(format: &dyn Format, input: &mut CompressedReader) -> Result<bool, CodecError> {
     let offset = input.position();
     let behind = input.peek(BEHIND_BYTES, BEHIND_BYTES).map_err(|cause| CodecError::Read { offset, cause })?;
     Ok(format.begins_in(behind))
@@ -91,18 +91,18 @@ pub(crate) struct AsItIs;
 impl StreamDecoder for AsItIs {
     fn fill(
         &mut self,
-        input: &mut PackedReader,
-        plain: &mut ByteBuffer,
-        piece_bytes: usize,
+        input: &mut CompressedReader,
+        uncompressed: &mut ByteBuffer,
+        segment_bytes: usize,
         _turn: &mut CutTurn<'_>,
     ) -> Result<SegmentFill, CutError> {
-        while plain.len() < piece_bytes && (plain.is_empty() || !input.would_wait()) {
-            let ahead = input.peek(1, piece_bytes)?;
+        while uncompressed.len() < segment_bytes && (uncompressed.is_empty() || !input.would_wait()) {
+            let ahead = input.peek(1, segment_bytes)?;
             if ahead.is_empty() {
                 return Ok(SegmentFill::Last(None));
             }
-            let count = ahead.len().min(piece_bytes - plain.len());
-            plain.append(&ahead[..count]);
+            let count = ahead.len().min(segment_bytes - uncompressed.len());
+            uncompressed.append(&ahead[..count]);
             input.consume(count);
         }
         Ok(SegmentFill::More)

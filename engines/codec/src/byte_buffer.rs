@@ -1,4 +1,4 @@
-//! A recycled buffer for plain or packed bytes, which may keep history in front of them.
+//! A recycled buffer for uncompressed or compressed bytes, which may keep history in front of them.
 //! Grows to what was ever needed and never shrinks: touching fresh memory, or clearing old, costs more than keeping it.
 
 /// Bytes `start..end` of a buffer are the content; what stands before `start` is history that decoders may refer to.

@@ -2,6 +2,7 @@
 //! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
 
 use crate::byte_buffer::ByteBuffer;
+use crate::compressed_reader::read_stream;
 use crate::content_borders::first_part;
 use crate::encoders::Encoders;
 use crate::ends::{InputEnd, OutputEnd, OutputSpot, ReadExtent, check_not_the_same, leave_stdin_at};
@@ -10,7 +11,6 @@ use crate::format::{EncodeOptions, Format, Remark, StreamEncoder, Tail};
 use crate::keep_up::{Arrival, ChunkDone, KeptUp, LevelController, LevelDecision, chunk_bytes};
 use crate::lane::{Lane, LaneOutcome, SourceFate, Totals};
 use crate::origin::{Origin, Tells};
-use crate::packed_reader::read_stream;
 use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, CutTurn, Fill, OpenLane, Pause, Staffing, Stages, run};
@@ -34,7 +34,7 @@ pub struct Compression<'a> {
     pub format: &'static dyn Format,
     /// How to encode.
     pub options: EncodeOptions,
-    /// What each packed file tells of the plain one, where its format has room for it.
+    /// What each compressed file tells of the uncompressed one, where its format has room for it.
     pub tells_origin: Tells,
     /// Chooses each chunk's level instead of `options`, so that a producer need not wait.
     pub keep_up: Option<&'a KeepUp>,
@@ -55,7 +55,7 @@ pub struct KeepUp {
 const GIVES_WAY_BY: u8 = 5;
 
 impl KeepUp {
-    /// For the given levels, plain bytes in a chunk, and staffing.
+    /// For the given levels, uncompressed bytes in a chunk, and staffing.
     pub fn new(levels: RangeInclusive<i32>, chunk_bytes: usize, staffing: &Staffing) -> Self {
         let controller = LevelController::new(levels, chunk_bytes, staffing.width, staffing.slots.given);
         Self { controller: Mutex::new(controller), begin: Instant::now() }
@@ -82,9 +82,9 @@ pub fn compress(what: &Compression<'_>, staffing: &Staffing, lease: &dyn Lease, 
     run(what, staffing, lease, tally)
 }
 
-/// Bytes that one slot may hold at most: plain and packed side by side.
+/// Bytes that one slot may hold at most: uncompressed and compressed side by side.
 pub fn slot_bytes(format: &dyn Format, chunk_bytes: usize) -> u64 {
-    (chunk_bytes + format.packed_bound(chunk_bytes)) as u64
+    (chunk_bytes + format.compressed_bound(chunk_bytes)) as u64
 }
 
 /// Front end of a lane.
@@ -142,13 +142,13 @@ const BRIEF_LEVEL: i32 = 6;
 /// A chunk and its unit.
 #[derive(Default)]
 pub struct CompressChunk {
-    /// Where the plain bytes are to be fetched from, when `cut` only noted it.
+    /// Where the uncompressed bytes are to be fetched from, when `cut` only noted it.
     to_fetch: Option<(Arc<File>, u64, usize)>,
-    plain: ByteBuffer,
+    uncompressed: ByteBuffer,
     plain_bytes: u64,
     /// Bytes that the file's size promised for this chunk and that were not there.
     missing_bytes: u64,
-    packed: ByteBuffer,
+    compressed: ByteBuffer,
     /// Encoded already, as part of one unit.
     is_encoded: bool,
     /// What stands before the first unit of the lane; empty for all others.
@@ -239,7 +239,7 @@ impl Stages for Compression<'_> {
         let begin = Instant::now();
         (chunk.to_fetch, chunk.missing_bytes) = (None, 0);
         chunk.is_encoded = source.one_unit.is_some();
-        chunk.plain.clear();
+        chunk.uncompressed.clear();
         let mut count = source.next(chunk, chunk_bytes)?;
         // An empty input is one empty unit, so that it decompresses to an empty file again.
         if count == 0 && source.any_chunk && source.one_unit.is_none() {
@@ -250,8 +250,8 @@ impl Stages for Compression<'_> {
         if self.options.is_rsyncable && source.one_unit.is_none() {
             fetch(chunk)?;
             source.go_back(std::mem::take(&mut chunk.missing_bytes));
-            count = turn.with_hand(|| first_part(chunk.plain.content(), chunk_bytes));
-            source.ended &= count == chunk.plain.len();
+            count = turn.with_hand(|| first_part(chunk.uncompressed.content(), chunk_bytes));
+            source.ended &= count == chunk.uncompressed.len();
             source.give_back(chunk, count);
         }
         chunk.plain_bytes = count as u64;
@@ -260,12 +260,15 @@ impl Stages for Compression<'_> {
             fetch(chunk)?;
             source.go_back(std::mem::take(&mut chunk.missing_bytes));
             source.ended |= count == 0;
-            chunk.packed.clear();
-            let (encoder, plain, packed, ends) = (&mut source.one_unit, &chunk.plain, &mut chunk.packed, source.ended);
+            chunk.compressed.clear();
+            let (encoder, uncompressed, compressed, ends) =
+                (&mut source.one_unit, &chunk.uncompressed, &mut chunk.compressed, source.ended);
             // In order, so the sink waits for it: its hand goes to others between the chunks.
             let pause = &mut Pause::never();
             turn.with_hand(|| {
-                encoder.as_mut().map_or(Ok(()), |encoder| encoder.encode(plain.content(), ends, packed, pause))
+                encoder
+                    .as_mut()
+                    .map_or(Ok(()), |encoder| encoder.encode(uncompressed.content(), ends, compressed, pause))
             })?;
         }
         Ok(if chunk.to_fetch.is_some() { Cut::Noted(count as u64) } else { Cut::Taken(count as u64) })
@@ -289,15 +292,19 @@ impl Stages for Compression<'_> {
             return Ok(());
         }
         let (Some(keep_up), Some(decision)) = (self.keep_up, chunk.decision.take()) else {
-            return encoders.at(self.format, &self.options)?.encode(chunk.plain.content(), &mut chunk.packed, pause);
+            return encoders.at(self.format, &self.options)?.encode(
+                chunk.uncompressed.content(),
+                &mut chunk.compressed,
+                pause,
+            );
         };
         encoders.give_way(GIVES_WAY_BY);
         let cpu_before = sys::cpu_clock::thread_cpu_ns();
         let options = EncodeOptions { level: decision.level, ..self.options };
-        encoders.at(self.format, &options)?.encode(chunk.plain.content(), &mut chunk.packed, pause)?;
+        encoders.at(self.format, &options)?.encode(chunk.uncompressed.content(), &mut chunk.compressed, pause)?;
         let done = ChunkDone {
             plain_bytes: chunk.plain_bytes,
-            packed_bytes: chunk.packed.len() as u64,
+            packed_bytes: chunk.compressed.len() as u64,
             cpu_ns: sys::cpu_clock::thread_cpu_ns() - cpu_before,
         };
         keep_up.with(|controller, now_ns| controller.done(now_ns, &decision, done));
@@ -307,7 +314,7 @@ impl Stages for Compression<'_> {
     fn place(&self, sink: &CompressSink, chunk: &mut CompressChunk) -> Result<(), CodecError> {
         let mut fold = sink.fold.lock();
         if let Some(origin) = fold.origin.take() {
-            self.format.tell_origin(&origin, &mut chunk.packed);
+            self.format.tell_origin(&origin, &mut chunk.compressed);
         }
         // ORDER: places are given out in order, under the lock of the fold.
         if sink.ends_early.load(Ordering::Relaxed)
@@ -316,14 +323,14 @@ impl Stages for Compression<'_> {
             return self.drop_chunk(sink, &fold, chunk);
         }
         sink.ends_early.store(chunk.missing_bytes > 0, Ordering::Relaxed);
-        let packed_bytes = chunk.packed.len() as u64;
+        let packed_bytes = chunk.compressed.len() as u64;
         chunk.head = if fold.offset == 0 { self.format.head(&self.options) } else { Vec::new() };
-        chunk.spot = sink.output.place(fold.offset, chunk.head.len() + chunk.packed.len())?;
+        chunk.spot = sink.output.place(fold.offset, chunk.head.len() + chunk.compressed.len())?;
         fold.offset += chunk.head.len() as u64 + packed_bytes;
         fold.totals.bytes_in += chunk.plain_bytes;
         if !chunk.is_encoded {
             fold.totals.units += 1;
-            fold.tail.unit(chunk.packed.content(), chunk.plain_bytes);
+            fold.tail.unit(chunk.compressed.content(), chunk.plain_bytes);
         }
         Ok(())
     }
@@ -333,8 +340,8 @@ impl Stages for Compression<'_> {
         if head_bytes > 0 {
             sink.output.write(&chunk.head, chunk.spot)?;
         }
-        sink.output.write(chunk.packed.content(), chunk.spot.behind(head_bytes))?;
-        Ok(head_bytes + chunk.packed.len() as u64)
+        sink.output.write(chunk.compressed.content(), chunk.spot.behind(head_bytes))?;
+        Ok(head_bytes + chunk.compressed.len() as u64)
     }
 
     fn interrupt(&self, sink: &CompressSink) {
@@ -386,7 +393,7 @@ impl Compression<'_> {
     /// What was read behind the place where the file turned out to end belongs to no output.
     fn drop_chunk(&self, sink: &CompressSink, fold: &Fold, chunk: &mut CompressChunk) -> Result<(), CodecError> {
         sink.ends_early.store(true, Ordering::Relaxed);
-        chunk.packed.clear();
+        chunk.compressed.clear();
         chunk.head = Vec::new();
         chunk.spot = sink.output.place(fold.offset, 0)?;
         Ok(())
@@ -422,9 +429,9 @@ fn finish(
 /// Reads what `cut` noted.
 fn fetch(chunk: &mut CompressChunk) -> Result<(), CodecError> {
     let Some((file, offset, bytes)) = chunk.to_fetch.take() else { return Ok(()) };
-    let room = chunk.plain.room(bytes);
+    let room = chunk.uncompressed.room(bytes);
     let read = read_full_at(&file, room, offset).map_err(|cause| CodecError::Read { offset, cause })?;
-    chunk.plain.grow(read);
+    chunk.uncompressed.grow(read);
     chunk.missing_bytes = (bytes - read) as u64;
     chunk.plain_bytes = read as u64;
     if chunk.missing_bytes > 0 && was_cut(&file, offset + bytes as u64) {
@@ -459,15 +466,15 @@ impl CompressSource {
 
     /// What stands behind the first `count` bytes belongs to the next chunk.
     fn give_back(&mut self, chunk: &mut CompressChunk, count: usize) {
-        let rest = &chunk.plain.content()[count..];
+        let rest = &chunk.uncompressed.content()[count..];
         match &mut self.reading {
             Reading::AtOffsets(extent) => extent.from -= rest.len() as u64,
             Reading::Stream { .. } => self.given_back.extend_from_slice(rest),
         }
-        chunk.plain.truncate(count);
+        chunk.uncompressed.truncate(count);
     }
 
-    /// Notes or reads the next chunk; returns its plain size, 0 at the end.
+    /// Notes or reads the next chunk; returns its uncompressed size, 0 at the end.
     fn next(&mut self, chunk: &mut CompressChunk, chunk_bytes: usize) -> Result<usize, CodecError> {
         match &mut self.reading {
             Reading::AtOffsets(extent) if extent.from < extent.end => {
@@ -485,25 +492,25 @@ impl CompressSource {
                 if any.map_err(|cause| CodecError::Read { offset, cause })? == 0 {
                     return Ok(0);
                 }
-                let read = read_full_at(&self.file, chunk.plain.room(chunk_bytes), offset)
+                let read = read_full_at(&self.file, chunk.uncompressed.room(chunk_bytes), offset)
                     .map_err(|cause| CodecError::Read { offset, cause })?;
-                chunk.plain.grow(read);
+                chunk.uncompressed.grow(read);
                 extent.from += read as u64;
                 Ok(read)
             }
             Reading::Stream { position } => {
-                chunk.plain.append(&std::mem::take(&mut self.given_back));
-                while chunk.plain.len() < chunk_bytes {
-                    let room = chunk.plain.room(chunk_bytes - chunk.plain.len());
+                chunk.uncompressed.append(&std::mem::take(&mut self.given_back));
+                while chunk.uncompressed.len() < chunk_bytes {
+                    let room = chunk.uncompressed.room(chunk_bytes - chunk.uncompressed.len());
                     let read = read_stream(&self.file, &self.wake, room)
                         .map_err(|cause| CodecError::Read { offset: *position, cause })?;
                     if read == 0 {
                         break;
                     }
-                    chunk.plain.grow(read);
+                    chunk.uncompressed.grow(read);
                     *position += read as u64;
                 }
-                Ok(chunk.plain.len())
+                Ok(chunk.uncompressed.len())
             }
         }
     }
@@ -519,12 +526,16 @@ mod tests {
     /// Several hands may have read behind the place where one of them found the file to end.
     #[test]
     fn nothing_behind_an_early_end_gets_a_place() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (plain, packed) = (folder.path().join("plain"), folder.path().join("packed"));
-        std::fs::write(&plain, b"plain").expect("write");
-        let output = LaneOutput::Path { path: packed, replace: true };
-        let lanes =
-            [Lane { input: LaneInput::Path(plain), output, source: SourceFate::Keep, care: OutputCare::default() }];
+        let directory = tempfile::tempdir().expect("a folder");
+        let (uncompressed, compressed) = (directory.path().join("plain"), directory.path().join("packed"));
+        std::fs::write(&uncompressed, b"plain").expect("write");
+        let output = LaneOutput::Path { path: compressed, replace: true };
+        let lanes = [Lane {
+            input: LaneInput::Path(uncompressed),
+            output,
+            source: SourceFate::Keep,
+            care: OutputCare::default(),
+        }];
         let unfinished = Unfinished::default();
         let stages = Compression {
             lanes: &lanes,
@@ -540,7 +551,7 @@ mod tests {
             let OpenLane { sink, .. } = stages.open(0).expect("open");
             for &(plain_bytes, missing_bytes) in chunks {
                 let mut chunk = CompressChunk { plain_bytes, missing_bytes, ..CompressChunk::default() };
-                chunk.packed.append(b"unit");
+                chunk.compressed.append(b"unit");
                 stages.place(&sink, &mut chunk).expect("a place");
             }
             let fold = sink.fold.into_inner();

@@ -20,43 +20,44 @@ const GEAR: [u64; 256] = {
     table
 };
 
-/// Length of the first part of `plain` that ends at a border, at most `chunk_bytes`: on average three eighths of that. The whole
+/// Length of the first part of `uncompressed` that ends at a border, at most `chunk_bytes`: on average three eighths of that. The whole
 /// where there is none.
-pub(crate) fn first_part(plain: &[u8], chunk_bytes: usize) -> usize {
+pub(crate) fn first_part(uncompressed: &[u8], chunk_bytes: usize) -> usize {
     let least = chunk_bytes / 8;
     // A border every quarter of a chunk: one chunk in thirty has none, and ends where it must.
     let bits = (chunk_bytes / 4).max(2).ilog2();
     let from = least.saturating_sub(WINDOW_BYTES);
     let mut hash: u64 = 0;
-    for (at, &byte) in plain.iter().enumerate().skip(from) {
+    for (at, &byte) in uncompressed.iter().enumerate().skip(from) {
         hash = (hash << 1).wrapping_add(GEAR[usize::from(byte)]);
         if at >= least && hash >> (u64::BITS - bits) == 0 {
             return at + 1;
         }
     }
-    plain.len()
+    uncompressed.len()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parts(mut plain: &[u8], chunk_bytes: usize) -> Vec<&[u8]> {
+    fn parts(mut uncompressed: &[u8], chunk_bytes: usize) -> Vec<&[u8]> {
         let mut parts = Vec::new();
-        while !plain.is_empty() {
-            let (part, rest) = plain.split_at(first_part(&plain[..plain.len().min(chunk_bytes)], chunk_bytes));
+        while !uncompressed.is_empty() {
+            let (part, rest) =
+                uncompressed.split_at(first_part(&uncompressed[..uncompressed.len().min(chunk_bytes)], chunk_bytes));
             parts.push(part);
-            plain = rest;
+            uncompressed = rest;
         }
         parts
     }
 
     #[test]
     fn what_stands_far_behind_a_change_is_divided_as_before() {
-        let plain = testkit::data::log_lines(20 << 20, 1);
-        let mut changed = plain.clone();
+        let uncompressed = testkit::data::log_lines(20 << 20, 1);
+        let mut changed = uncompressed.clone();
         changed.splice(3_000_000..3_000_000, *b"inserted");
-        let (before, after) = (parts(&plain, 1 << 20), parts(&changed, 1 << 20));
+        let (before, after) = (parts(&uncompressed, 1 << 20), parts(&changed, 1 << 20));
         assert!((40..100).contains(&before.len()), "{} parts", before.len());
         let same = before.iter().rev().zip(after.iter().rev()).take_while(|(one, other)| one == other).count();
         assert!(same * 10 > before.len() * 7, "{same} of {} parts are the same", before.len());

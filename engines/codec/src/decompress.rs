@@ -6,6 +6,7 @@ mod group;
 
 use crate::admission::{AMONG_UNITS, AsItIs, BehindTheEnd, FormatAdmission, Oddities, is_among_units};
 use crate::byte_buffer::ByteBuffer;
+use crate::compressed_reader::CompressedReader;
 use crate::ends::{InputEnd, OutputEnd, OutputSpot, check_not_the_same, leave_stdin_at};
 use crate::error::{CodecError, UnitDefect};
 use crate::format::{
@@ -14,8 +15,7 @@ use crate::format::{
 };
 use crate::in_series::{SeriesStart, decode_on};
 use crate::lane::{Lane, LaneOutcome, Totals};
-use crate::packed_reader::PackedReader;
-use crate::running_check::{CheckSoFar, PieceCheck, RunningCheck, TrailerClaim};
+use crate::running_check::{CheckSoFar, RunningCheck, SegmentCheck, TrailerClaim};
 use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, CutTurn, OpenLane, Pause, Staffing, Stages, run};
@@ -36,18 +36,18 @@ pub struct Decompression<'a> {
     pub one_output: bool,
     /// What one unit may hold.
     pub limits: DecodeLimits,
-    /// What is taken for packed data, and what is done with the rest.
+    /// What is taken for compressed data, and what is done with the rest.
     pub admission: FormatAdmission,
     /// Where temporary names are noted.
     pub unfinished: &'a Unfinished,
     /// Told of each lane as it ends, from any thread.
     pub on_close: &'a (dyn Fn(usize, LaneOutcome) + Sync),
-    /// Plain bytes that came from streams and from whole units: what the stages are called depends on it.
-    pub(crate) plain_bytes: PlainBytes,
+    /// Uncompressed bytes that came from streams and from whole units: what the stages are called depends on it.
+    pub(crate) plain_bytes: UncompressedBytes,
 }
 
 #[derive(Default)]
-pub(crate) struct PlainBytes {
+pub(crate) struct UncompressedBytes {
     streamed: AtomicU64,
     in_units: AtomicU64,
 }
@@ -61,11 +61,11 @@ impl<'a> Decompression<'a> {
         unfinished: &'a Unfinished,
         on_close: &'a (dyn Fn(usize, LaneOutcome) + Sync),
     ) -> Self {
-        let (admission, plain_bytes) = (FormatAdmission::default(), PlainBytes::default());
+        let (admission, plain_bytes) = (FormatAdmission::default(), UncompressedBytes::default());
         Self { lanes, one_output, limits, admission, unfinished, on_close, plain_bytes }
     }
 
-    /// The same with another idea of what is packed.
+    /// The same with another idea of what is compressed.
     #[must_use]
     pub fn admitting(self, admission: FormatAdmission) -> Self {
         Self { admission, ..self }
@@ -77,13 +77,13 @@ pub fn decompress(what: &Decompression<'_>, staffing: &Staffing, lease: &dyn Lea
     run(what, staffing, lease, tally)
 }
 
-/// Plain bytes of a streamed unit that go through the pipeline at a time. Smaller costs hand-overs (256 KiB: 8 % on gz), larger
+/// Uncompressed bytes of a streamed unit that go through the pipeline at a time. Smaller costs hand-overs (256 KiB: 8 % on gz), larger
 /// leaves the second-level cache before it is written. Chosen in docs/journal/0001-tamp-first-slice.md.
-pub const PIECE_BYTES: usize = 1 << 20;
+pub const SEGMENT_BYTES: usize = 1 << 20;
 
 /// Front end of a lane.
 pub struct DecompressSource {
-    reader: PackedReader,
+    reader: CompressedReader,
     /// Where it began: not at 0 where standard input is a file that was read before.
     from: u64,
     found: Option<Found>,
@@ -126,7 +126,7 @@ impl UnitNumber {
         CodecError::Damaged { unit_name: self.unit_name, unit: self.unit, offset: self.offset, defect }
     }
 
-    fn at(self, error: CutError, reader: &PackedReader) -> CodecError {
+    fn at(self, error: CutError, reader: &CompressedReader) -> CodecError {
         match error {
             CutError::Read(cause) => CodecError::Read { offset: reader.position(), cause },
             CutError::Defect(defect) => self.damaged(defect),
@@ -146,7 +146,7 @@ pub struct DecompressSink {
 #[derive(Default)]
 struct Fold {
     offset: u64,
-    /// Plain bytes that every check so far confirms.
+    /// Uncompressed bytes that every check so far confirms.
     confirmed: u64,
     totals: Totals,
     check: CheckSoFar,
@@ -156,12 +156,12 @@ struct Fold {
     series: Option<SeriesStart>,
 }
 
-/// A chunk: whole units to be decoded, or a piece of a stream that is decoded already.
+/// A chunk: whole units to be decoded, or a segment of a stream that is decoded already.
 #[derive(Default)]
 pub struct DecompressChunk {
     content: Content,
-    packed: Vec<u8>,
-    plain: ByteBuffer,
+    compressed: Vec<u8>,
+    uncompressed: ByteBuffer,
     spot: OutputSpot,
     failure: Option<Failure>,
 }
@@ -169,7 +169,7 @@ pub struct DecompressChunk {
 /// A defect behind the data in a chunk: told once those are written.
 struct Failure {
     cause: CodecError,
-    /// Plain bytes of the chunk that are sound; the rest came out of a stream whose check does not fit.
+    /// Uncompressed bytes of the chunk that are sound; the rest came out of a stream whose check does not fit.
     sound_bytes: usize,
     /// Where decoding may go on in series.
     series: Option<SeriesStart>,
@@ -181,14 +181,14 @@ enum Content {
     Nothing,
     Units {
         format: Option<&'static dyn Format>,
-        /// Where the packed bytes are to be fetched from, when `cut` only noted it.
+        /// Where the compressed bytes are to be fetched from, when `cut` only noted it.
         to_fetch: Option<(Arc<File>, u64)>,
         units: Vec<GroupedUnit>,
     },
-    Piece {
+    Segment {
         unit: UnitNumber,
         filled: SegmentFill,
-        check: PieceCheck,
+        check: SegmentCheck,
     },
     /// The end of a check over the units before.
     Check {
@@ -197,7 +197,7 @@ enum Content {
     },
 }
 
-/// A unit in a chunk: its packed bytes follow those of the one before.
+/// A unit in a chunk: its compressed bytes follow those of the one before.
 struct GroupedUnit {
     number: UnitNumber,
     packed_bytes: usize,
@@ -241,8 +241,8 @@ impl Stages for Decompression<'_> {
         check_not_the_same(&input, &lane.output)?;
         let output = OutputEnd::open(lane, &input, self.unfinished)?;
         let (reader, reading) = match input.extent {
-            Some(extent) => (PackedReader::file(Arc::clone(&input.file), extent.from), By::Workers),
-            None => (PackedReader::stream(Arc::clone(&input.file), Arc::clone(&input.wake)), By::OwnThread),
+            Some(extent) => (CompressedReader::file(Arc::clone(&input.file), extent.from), By::Workers),
+            None => (CompressedReader::stream(Arc::clone(&input.file), Arc::clone(&input.wake)), By::OwnThread),
         };
         Ok(OpenLane {
             reading,
@@ -271,7 +271,7 @@ impl Stages for Decompression<'_> {
         turn: &mut CutTurn<'_>,
     ) -> Result<Cut, CodecError> {
         let from = source.reader.position();
-        chunk.plain.clear();
+        chunk.uncompressed.clear();
         // A slot that was freed unwritten still carries the failure of the lane that had it.
         chunk.failure = None;
         let any = source.next(&self.limits, chunk, turn)?;
@@ -288,10 +288,10 @@ impl Stages for Decompression<'_> {
         let Some((file, offset)) = to_fetch.take() else { return Ok(()) };
         let shared_bytes = units.last().map_or(0, |unit| unit.shared_bytes);
         let bytes = units.iter().map(|unit| unit.packed_bytes).sum::<usize>() + shared_bytes;
-        if chunk.packed.len() < bytes {
-            chunk.packed.resize(bytes, 0);
+        if chunk.compressed.len() < bytes {
+            chunk.compressed.resize(bytes, 0);
         }
-        let read = read_full_at(&file, &mut chunk.packed[..bytes], offset)
+        let read = read_full_at(&file, &mut chunk.compressed[..bytes], offset)
             .map_err(|cause| CodecError::Read { offset, cause })?;
         if read < bytes {
             return Err(CodecError::shrank(&file, offset + bytes as u64));
@@ -307,36 +307,37 @@ impl Stages for Decompression<'_> {
     ) -> Result<(), CodecError> {
         match &mut chunk.content {
             Content::Nothing | Content::Check { .. } => {}
-            Content::Piece { check, .. } => {
-                check.compute(chunk.plain.content());
-                self.plain_bytes.streamed.fetch_add(chunk.plain.len() as u64, Ordering::Relaxed);
+            Content::Segment { check, .. } => {
+                check.compute(chunk.uncompressed.content());
+                self.plain_bytes.streamed.fetch_add(chunk.uncompressed.len() as u64, Ordering::Relaxed);
             }
             Content::Units { format, units, .. } => {
                 let format = format.expect("units have a format");
                 let decoder = decoder.for_format(format, &self.limits);
                 let mut at = 0;
                 for unit in units {
-                    let packed = &chunk.packed[at..at + unit.packed_bytes + unit.shared_bytes];
-                    let limit = self.limits.unit_plain_bytes;
-                    let before = chunk.plain.len();
-                    if let Err(defect) = decoder.decode(packed, unit.parameters, limit, &mut chunk.plain, pause) {
+                    let compressed = &chunk.compressed[at..at + unit.packed_bytes + unit.shared_bytes];
+                    let limit = self.limits.unit_uncompressed_bytes;
+                    let before = chunk.uncompressed.len();
+                    let decoded = decoder.decode(compressed, unit.parameters, limit, &mut chunk.uncompressed, pause);
+                    if let Err(defect) = decoded {
                         let number = unit.number;
                         let series = SeriesStart {
                             format,
                             unit: number.unit,
                             parameters: unit.parameters,
                             offset: number.offset,
-                            is_handed_on: chunk.plain.len() > before,
-                            plain_offset: chunk.plain.len() as u64,
+                            is_handed_on: chunk.uncompressed.len() > before,
+                            uncompressed_offset: chunk.uncompressed.len() as u64,
                         };
                         let (cause, series) = (number.damaged(defect), Some(series));
-                        chunk.failure = Some(Failure { cause, sound_bytes: chunk.plain.len(), series });
+                        chunk.failure = Some(Failure { cause, sound_bytes: chunk.uncompressed.len(), series });
                         break;
                     }
                     at += unit.packed_bytes;
                     pause.point();
                 }
-                self.plain_bytes.in_units.fetch_add(chunk.plain.len() as u64, Ordering::Relaxed);
+                self.plain_bytes.in_units.fetch_add(chunk.uncompressed.len() as u64, Ordering::Relaxed);
             }
         }
         Ok(())
@@ -349,27 +350,28 @@ impl Stages for Decompression<'_> {
             return Err(unit.damaged(UnitDefect::Truncated));
         }
         let is_confirmed = fold.check(chunk);
-        let mut sound_bytes = chunk.plain.len();
+        let mut sound_bytes = chunk.uncompressed.len();
         if let Some(failure) = &mut chunk.failure {
             sound_bytes = failure.sound_bytes;
             if !sink.output.is_direct() {
-                chunk.plain.truncate(sound_bytes);
+                chunk.uncompressed.truncate(sound_bytes);
             }
             fold.broken_in = Some(UnitNumber { unit_name: "unit", unit: fold.totals.units, offset: 0 });
             let in_chunk = failure.series.take();
-            fold.series = in_chunk.map(|start| SeriesStart { plain_offset: fold.offset + start.plain_offset, ..start });
+            fold.series = in_chunk
+                .map(|start| SeriesStart { uncompressed_offset: fold.offset + start.uncompressed_offset, ..start });
         }
-        chunk.spot = sink.output.place(fold.offset, chunk.plain.len())?;
+        chunk.spot = sink.output.place(fold.offset, chunk.uncompressed.len())?;
         if is_confirmed {
             fold.confirmed = fold.offset + sound_bytes as u64;
         }
-        fold.offset += chunk.plain.len() as u64;
+        fold.offset += chunk.uncompressed.len() as u64;
         Ok(())
     }
 
     fn write(&self, sink: &DecompressSink, chunk: &mut DecompressChunk) -> Result<u64, CodecError> {
-        let plain_bytes = chunk.plain.len() as u64;
-        sink.output.hand_on(&mut chunk.plain, chunk.spot)?;
+        let plain_bytes = chunk.uncompressed.len() as u64;
+        sink.output.hand_on(&mut chunk.uncompressed, chunk.spot)?;
         chunk.failure.take().map_or(Ok(plain_bytes), |failure| Err(failure.cause))
     }
 
@@ -425,8 +427,7 @@ impl Stages for Decompression<'_> {
     }
 }
 
-/// How much of what was written is sound: what checks confirm; of a file that breaks off all that it gave, since nothing speaks
-/// against it.
+/// How many written bytes are sound: those that checks confirm, or, of a file that breaks off, all, since no check failed.
 fn sound_bytes(error: &CodecError, fold: &Fold, output: &OutputEnd) -> u64 {
     match error {
         CodecError::Damaged { defect: UnitDefect::Truncated, .. } => output.written(),
@@ -436,21 +437,20 @@ fn sound_bytes(error: &CodecError, fold: &Fold, output: &OutputEnd) -> u64 {
 }
 
 impl Fold {
-    /// Counts a chunk's units and goes on with the check over them. Whether all sound bytes of the chunk, and before, are confirmed with it;
-    /// a check that does not fit is the chunk's failure.
+    /// Counts a chunk's units and continues their check. True if it confirms all sound bytes so far; a wrong check fails the chunk.
     fn check(&mut self, chunk: &mut DecompressChunk) -> bool {
         let (unit, claim) = match &chunk.content {
             Content::Nothing => return false,
             Content::Units { units, .. } => {
                 self.totals.units += units.len() as u64;
                 if units.first().is_some_and(|unit| unit.is_checked_later) {
-                    self.check.add(PieceCheck::begin(RunningCheck::Xxh32), chunk.plain.content());
+                    self.check.add(SegmentCheck::begin(RunningCheck::Xxh32), chunk.uncompressed.content());
                     return false;
                 }
                 return true;
             }
-            Content::Piece { unit, filled, check } => {
-                self.check.add(*check, chunk.plain.content());
+            Content::Segment { unit, filled, check } => {
+                self.check.add(*check, chunk.uncompressed.content());
                 let SegmentFill::Last(claim) = filled else { return false };
                 self.totals.units += 1;
                 self.totals.streamed_units += 1;
@@ -532,7 +532,7 @@ impl DecompressSource {
             chunk.content = Content::Units { format: group.format, to_fetch, units: group.units };
             return Ok(true);
         }
-        self.piece(chunk, turn)
+        self.segment(chunk, turn)
     }
 
     /// Looks at what comes next, finding out the format first.
@@ -590,7 +590,7 @@ impl DecompressSource {
         Ok(left == 1)
     }
 
-    /// All that is left is no packed data, and is wanted.
+    /// All that is left is no compressed data, and is wanted.
     fn rest_as_it_is(&mut self) -> Result<NextUnit, CodecError> {
         let offset = self.reader.position();
         let is_over = self.reader.is_at_end().map_err(|cause| CodecError::Read { offset, cause })?;
@@ -640,16 +640,16 @@ impl DecompressSource {
             self.reader.skip(place.packed_bytes).map_err(read_error)?;
         } else {
             if group.units.is_empty() {
-                chunk.packed.clear();
+                chunk.compressed.clear();
             }
             // The byte that the unit before needed too stands there already.
-            chunk.packed.truncate(usize::try_from(group.packed_bytes).expect("bounded by the limits"));
-            let taken = self.reader.take_into(packed_bytes, &mut chunk.packed).map_err(read_error)?;
+            chunk.compressed.truncate(usize::try_from(group.packed_bytes).expect("bounded by the limits"));
+            let taken = self.reader.take_into(packed_bytes, &mut chunk.compressed).map_err(read_error)?;
             if taken < packed_bytes {
                 return Err(number.damaged(UnitDefect::Truncated));
             }
             let shared = self.reader.peek(place.shared_bytes, place.shared_bytes).map_err(read_error)?;
-            chunk.packed.extend_from_slice(&shared[..shared.len().min(place.shared_bytes)]);
+            chunk.compressed.extend_from_slice(&shared[..shared.len().min(place.shared_bytes)]);
         }
         group.add(number, place, packed_bytes, limits);
         Ok(())
@@ -664,16 +664,16 @@ impl DecompressSource {
         Ok(())
     }
 
-    /// The next piece of the unit that is being streamed.
-    fn piece(&mut self, chunk: &mut DecompressChunk, turn: &mut CutTurn<'_>) -> Result<bool, CodecError> {
+    /// The next segment of the unit that is being streamed.
+    fn segment(&mut self, chunk: &mut DecompressChunk, turn: &mut CutTurn<'_>) -> Result<bool, CodecError> {
         let Some((decoder, unit)) = &mut self.streaming else { return Ok(false) };
         let unit = *unit;
         // A long unit that was here before would stay in memory beside the stream's window.
-        if chunk.plain.capacity() > 4 * PIECE_BYTES || chunk.packed.capacity() > 4 * PIECE_BYTES {
-            (chunk.plain, chunk.packed) = (ByteBuffer::default(), Vec::new());
+        if chunk.uncompressed.capacity() > 4 * SEGMENT_BYTES || chunk.compressed.capacity() > 4 * SEGMENT_BYTES {
+            (chunk.uncompressed, chunk.compressed) = (ByteBuffer::default(), Vec::new());
         }
-        let check = PieceCheck::begin(decoder.running_check());
-        let filled = match decoder.fill(&mut self.reader, &mut chunk.plain, PIECE_BYTES, turn) {
+        let check = SegmentCheck::begin(decoder.running_check());
+        let filled = match decoder.fill(&mut self.reader, &mut chunk.uncompressed, SEGMENT_BYTES, turn) {
             Ok(filled) => filled,
             Err(error) => {
                 // Where it went through several, the one it is in.
@@ -687,7 +687,7 @@ impl DecompressSource {
         if matches!(filled, SegmentFill::Last(_)) {
             self.streaming = None;
         }
-        chunk.content = Content::Piece { unit, filled, check };
+        chunk.content = Content::Segment { unit, filled, check };
         Ok(true)
     }
 }

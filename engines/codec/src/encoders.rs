@@ -55,17 +55,17 @@ mod tests {
 
     #[test]
     fn an_encoder_that_changes_its_level_packs_as_a_fresh_one() {
-        let plain = testkit::data::mixed(300_000, 3);
+        let uncompressed = testkit::data::mixed(300_000, 3);
         for format in ["zst", "gz", "bz2", "lz4", "xz"].map(|name| registry::by_name(name).expect("registered")) {
             let mut encoders = Encoders::default();
             for level in [1, 9, 4, 1, 9, 6] {
                 let options = EncodeOptions::new(level, UnitLayout::ParallelUnits);
-                let (mut packed, mut fresh) = (ByteBuffer::default(), ByteBuffer::default());
+                let (mut compressed, mut fresh) = (ByteBuffer::default(), ByteBuffer::default());
                 let mut made = format.encoder(&options).expect("an encoder");
-                made.encode(&plain, &mut fresh, &mut Pause::never()).expect("encode");
+                made.encode(&uncompressed, &mut fresh, &mut Pause::never()).expect("encode");
                 let kept = encoders.at(format, &options).expect("an encoder");
-                kept.encode(&plain, &mut packed, &mut Pause::never()).expect("encode");
-                assert!(packed.content() == fresh.content(), "{} -{level}", format.facts().name);
+                kept.encode(&uncompressed, &mut compressed, &mut Pause::never()).expect("encode");
+                assert!(compressed.content() == fresh.content(), "{} -{level}", format.facts().name);
                 assert!(encoders.kept.len() as u64 <= ENCODERS_KEPT_MAX);
             }
         }

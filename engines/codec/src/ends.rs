@@ -129,14 +129,14 @@ fn rights_of(lane: &Lane, output: &Path, input: &InputEnd) -> Rights {
     if input.extent.is_none() {
         return Rights::NewFile;
     }
-    match [source, output].map(|path| std::fs::metadata(folder_of(path))) {
+    match [source, output].map(|path| std::fs::metadata(directory_of(path))) {
         [Ok(one), Ok(other)] if is_same_file(&one, &other) => Rights::Source,
         _ => Rights::SourceElsewhere,
     }
 }
 
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 enum Destination {
@@ -362,7 +362,7 @@ impl OutputEnd {
                     Rights::NewFile => Ok(Vec::new()),
                     Rights::Source => carry_over(input, staged.file(), None),
                     Rights::SourceElsewhere => {
-                        carry_over(input, staged.file(), default_list(folder_of(&path)).as_deref())
+                        carry_over(input, staged.file(), default_list(directory_of(&path)).as_deref())
                     }
                 };
                 let not_carried = carried.map_err(commit_error)?;
@@ -381,11 +381,11 @@ impl OutputEnd {
     }
 }
 
-/// The name is on the disk when the folder is; where that may not be read, when everything on its disk is.
+/// The name is on the disk when the directory is; where that may not be read, when everything on its disk is.
 fn sync_name(path: &Path) -> io::Result<()> {
-    match File::open(folder_of(path)) {
-        Ok(folder) => match folder.sync_all() {
-            // There are file systems that cannot sync a folder.
+    match File::open(directory_of(path)) {
+        Ok(directory) => match directory.sync_all() {
+            // There are file systems that cannot sync a directory.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             synced => synced,
         },

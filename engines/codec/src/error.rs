@@ -85,14 +85,14 @@ pub enum CodecError {
     /// The input is in no format that is known.
     #[error("{0}")]
     NotRecognised(Unrecognised),
-    /// The packed input is damaged, or asks for what is not allowed.
+    /// The compressed input is damaged, or asks for what is not allowed.
     #[error("{unit_name} {unit} at byte {}: {defect}", Grouped(*offset))]
     Damaged {
         /// `member` or `frame`.
         unit_name: &'static str,
         /// Its number in the file, from 1.
         unit: u64,
-        /// Where it begins in the packed file.
+        /// Where it begins in the compressed file.
         offset: u64,
         /// What is wrong with it.
         defect: UnitDefect,
@@ -181,9 +181,9 @@ pub enum UnitDefect {
         /// As decoded.
         actual: u64,
     },
-    /// The packed length in the header is another than that of the data.
+    /// The compressed length in the header is another than that of the data.
     #[error("header says {} packed bytes, data end after {}", Grouped(*stored), Grouped(*actual))]
-    PackedLength {
+    CompressedLength {
         /// As stored.
         stored: u64,
         /// As found.

@@ -1,12 +1,12 @@
 //! What a compression format is to this engine: facts, how its input is cut, how a unit is encoded and decoded.
 //!
-//! A *unit* is what the format calls member or frame: a part of the packed file that is decoded by itself. A new format
+//! A *unit* is what the format calls member or frame: a part of the compressed file that is decoded by itself. A new format
 //! implements [`Format`] and gets a line in `registry`; nothing else knows it by name.
 
 use crate::byte_buffer::ByteBuffer;
+use crate::compressed_reader::CompressedReader;
 use crate::error::{CodecError, UnitDefect};
 use crate::origin::Origin;
-use crate::packed_reader::PackedReader;
 use crate::running_check::{RunningCheck, TrailerClaim};
 use crew::pipeline::{CutTurn, Pause};
 use std::io;
@@ -19,7 +19,7 @@ pub struct FormatFacts {
     pub name: &'static str,
     /// Name of the tool that made it known, as a second name of the format.
     pub tool: &'static str,
-    /// File name endings, ours first, each with what replaces it when decompressing (`.tgz` becomes `.tar`).
+    /// File name suffixes, ours first, each with what replaces it when decompressing (`.tgz` becomes `.tar`).
     pub suffixes: &'static [(&'static str, &'static str)],
     /// `member` or `frame`.
     pub unit_name: &'static str,
@@ -89,7 +89,7 @@ pub enum CheckName {
     Sha256,
 }
 
-/// How packed output is divided into units.
+/// How compressed output is divided into units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnitLayout {
     /// Units that can be found and decoded in parallel: gz members with their length, zst frames with a seek table.
@@ -104,9 +104,9 @@ pub enum UnitLayout {
 /// What may be held in memory for one unit while decoding; larger units are decoded as a stream instead.
 #[derive(Clone, Copy, Debug)]
 pub struct DecodeLimits {
-    /// Largest plain size of a unit that one worker decodes as a whole.
-    pub unit_plain_bytes: u64,
-    /// The most that a worker may hold of such a unit in all: packed, plain, and what its decoder refers to. Asked where one unit may differ much from
+    /// Largest uncompressed size of a unit that one worker decodes as a whole.
+    pub unit_uncompressed_bytes: u64,
+    /// The most that a worker may hold of such a unit in all: compressed, uncompressed, and what its decoder refers to. Asked where one unit may differ much from
     /// another in that (xz).
     pub unit_held_bytes: u64,
     /// Largest window that a stream may ask for.
@@ -138,25 +138,25 @@ pub trait Format: Send + Sync {
     fn can_encode(&self) -> bool {
         true
     }
-    /// Plain bytes in one unit, depending on nothing but the options: output never depends on the number of cores.
+    /// Uncompressed bytes in one unit, depending on nothing but the options: output never depends on the number of cores.
     fn chunk_bytes(&self, options: &EncodeOptions) -> usize;
-    /// Largest packed size of a unit of `plain_bytes`.
-    fn packed_bound(&self, plain_bytes: usize) -> usize;
+    /// Largest compressed size of a unit of `plain_bytes`.
+    fn compressed_bound(&self, plain_bytes: usize) -> usize;
     /// What an encoder holds beside its chunk.
     fn encoder_bytes(&self, options: &EncodeOptions) -> u64;
-    /// What a decoder of whole units holds beside its unit, of at most `unit_plain_bytes`.
-    fn decoder_bytes(&self, unit_plain_bytes: u64) -> u64;
+    /// What a decoder of whole units holds beside its unit, of at most `unit_uncompressed_bytes`.
+    fn decoder_bytes(&self, unit_uncompressed_bytes: u64) -> u64;
     /// An encoder of whole units, one for each worker.
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError>;
-    /// Whether units may be encoded piece by piece, by [`Format::unit_encoder`], which keeps what it refers to: the plain bytes need not be held.
-    fn takes_pieces(&self) -> bool {
+    /// Whether units may be encoded segment by segment, by [`Format::unit_encoder`], which keeps what it refers to: the uncompressed bytes need not be held.
+    fn takes_segments(&self) -> bool {
         false
     }
-    /// An encoder of one unit of `plain_bytes`, more than none, that makes of its pieces what [`Format::encoder`] makes of the whole.
+    /// An encoder of one unit of `plain_bytes`, more than none, that makes of its segments what [`Format::encoder`] makes of the whole.
     fn unit_encoder(
         &self,
         _options: &EncodeOptions,
-        _plain_bytes: usize,
+        _uncompressed_bytes: usize,
     ) -> Result<Box<dyn StreamEncoder>, CodecError> {
         Err(CodecError::Library { library: self.facts().name, message: "its units are taken whole".to_owned() })
     }
@@ -170,21 +170,21 @@ pub trait Format: Send + Sync {
     fn head(&self, _options: &EncodeOptions) -> Vec<u8> {
         Vec::new()
     }
-    /// Makes the file's first unit tell of the plain file; does nothing where the format has no room for it.
+    /// Makes the file's first unit tell of the uncompressed file; does nothing where the format has no room for it.
     fn tell_origin(&self, _origin: &Origin, _first_unit: &mut ByteBuffer) {}
     /// Bytes for somebody else, wrapped so that every decoder of the format steps over them; `None` where it has no such place.
     fn aside(&self, _bytes: &[u8]) -> Option<Vec<u8>> {
         None
     }
-    /// What [`Format::aside`] has wrapped; `None` where `packed` is not wholly that.
-    fn open_aside(&self, _packed: &[u8]) -> Option<Vec<u8>> {
+    /// What [`Format::aside`] has wrapped; `None` where `compressed` is not wholly that.
+    fn open_aside(&self, _compressed: &[u8]) -> Option<Vec<u8>> {
         None
     }
     /// Bytes of what follows the last unit and everything aside, as the file's last bytes tell them.
     fn tail_bytes(&self, _end: &[u8]) -> u64 {
         0
     }
-    /// A cutter for one packed input.
+    /// A cutter for one compressed input.
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter>;
     /// A decoder of whole units, one for each worker.
     fn decoder(&self, limits: &DecodeLimits) -> Box<dyn Decoder>;
@@ -199,9 +199,14 @@ pub trait Format: Send + Sync {
 
 /// Encodes whole units.
 pub trait Encoder: Send {
-    /// Encodes `plain` as one unit into `packed`, which is overwritten. Comes to a yield point every 50 ms or sooner, as far as the format's library
+    /// Encodes `uncompressed` as one unit into `compressed`, which is overwritten. Comes to a yield point every 50 ms or sooner, as far as the format's library
     /// can be left in the middle of a unit: `engines/codec/README.md` says where it cannot.
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, pause: &mut Pause<'_>) -> Result<(), CodecError>;
+    fn encode(
+        &mut self,
+        uncompressed: &[u8],
+        compressed: &mut ByteBuffer,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError>;
 
     /// Goes on at another level, where that is cheaper than a new encoder; false where a new one is needed.
     fn set_level(&mut self, _level: i32) -> Result<bool, CodecError> {
@@ -209,15 +214,15 @@ pub trait Encoder: Send {
     }
 }
 
-/// Encodes one unit piece by piece.
+/// Encodes one unit segment by segment.
 pub trait StreamEncoder: Send {
-    /// Takes `plain` in and appends what came out to `packed`, which is empty when the unit begins; `ends` finishes it. Comes to yield points as
+    /// Takes `uncompressed` in and appends what came out to `compressed`, which is empty when the unit begins; `ends` finishes it. Comes to yield points as
     /// [`Encoder::encode`] does.
     fn encode(
         &mut self,
-        plain: &[u8],
+        uncompressed: &[u8],
         ends: bool,
-        packed: &mut ByteBuffer,
+        compressed: &mut ByteBuffer,
         pause: &mut Pause<'_>,
     ) -> Result<(), CodecError>;
 }
@@ -225,7 +230,7 @@ pub trait StreamEncoder: Send {
 /// Learns the sizes of all units in order and writes what follows the last one.
 pub trait Tail: Send {
     /// A unit was put in its place.
-    fn unit(&mut self, packed: &[u8], plain_bytes: u64);
+    fn unit(&mut self, compressed: &[u8], plain_bytes: u64);
     /// The bytes after the last unit.
     fn finish(&mut self) -> Vec<u8>;
 }
@@ -235,17 +240,17 @@ pub trait Tail: Send {
 pub struct FixedTail(pub Vec<u8>);
 
 impl Tail for FixedTail {
-    fn unit(&mut self, _packed: &[u8], _plain_bytes: u64) {}
+    fn unit(&mut self, _compressed: &[u8], _uncompressed_bytes: u64) {}
 
     fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.0)
     }
 }
 
-/// Finds the units of a packed input.
+/// Finds the units of a compressed input.
 pub trait Cutter: Send {
     /// Looks at what stands at the reader's position, without moving past a unit.
-    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError>;
+    fn next(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError>;
     /// Name of the check that the units so far carry, where files of the format differ; `none` where not all have one.
     fn check(&self) -> Option<&'static str> {
         None
@@ -271,7 +276,7 @@ pub enum Remark {
     UnknownCheck,
     /// Its header has flags that are not known here.
     UnknownFlags(u8),
-    /// Its time has no place in the packed file.
+    /// Its time has no place in the compressed file.
     TimeOutOfRange,
     /// It ended before the size that it tells.
     EndsEarly,
@@ -306,9 +311,9 @@ pub enum NextUnit {
     },
     /// The end of a check over the units before it.
     Check {
-        /// Its packed size.
+        /// Its compressed size.
         bytes: u64,
-        /// What it claims of the units' plain data.
+        /// What it claims of the units' uncompressed data.
         claim: Option<TrailerClaim>,
     },
     /// The end of the input.
@@ -318,28 +323,28 @@ pub enum NextUnit {
 /// A unit whose extent is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitPlace {
-    /// Its packed size, header and check included: the next one begins there.
+    /// Its compressed size, header and check included: the next one begins there.
     pub packed_bytes: u64,
     /// Bytes behind those that it needs too: 1 where it ends inside a byte that the next one begins in.
     pub shared_bytes: usize,
-    /// Its plain size, as headers claim.
-    pub plain: PlainSize,
+    /// Its uncompressed size, as headers claim.
+    pub uncompressed: UncompressedSize,
     /// What its decoder must know of bytes that stand before it; each format packs its own.
     pub parameters: u64,
-    /// Whether its plain bytes belong to a check that runs over several units, up to [`NextUnit::Check`].
+    /// Whether its uncompressed bytes belong to a check that runs over several units, up to [`NextUnit::Check`].
     pub is_checked_later: bool,
 }
 
 impl UnitPlace {
     /// A unit that holds all that its decoder needs.
-    pub fn whole(packed_bytes: u64, plain: PlainSize) -> Self {
-        Self { packed_bytes, shared_bytes: 0, plain, parameters: 0, is_checked_later: false }
+    pub fn whole(packed_bytes: u64, uncompressed: UncompressedSize) -> Self {
+        Self { packed_bytes, shared_bytes: 0, uncompressed, parameters: 0, is_checked_later: false }
     }
 }
 
-/// What is known of a unit's plain size before it is decoded.
+/// What is known of a unit's uncompressed size before it is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlainSize {
+pub enum UncompressedSize {
     /// A header tells it.
     Known(u64),
     /// The format bounds it.
@@ -348,7 +353,7 @@ pub enum PlainSize {
     Unknown,
 }
 
-impl PlainSize {
+impl UncompressedSize {
     /// The most that it can be, where anything bounds it.
     pub fn bound(self) -> Option<u64> {
         match self {
@@ -389,19 +394,19 @@ impl From<UnitDefect> for CutError {
 
 /// Decodes whole units.
 pub trait Decoder: Send {
-    /// Decodes the unit `packed` and adds it to `plain`; checks its checksum and both lengths. `plain_limit` bounds what
+    /// Decodes the unit `compressed` and adds it to `uncompressed`; checks its checksum and both lengths. `uncompressed_limit` bounds what
     /// it may add, whatever the unit claims; `parameters` are those of its [`UnitPlace`]. Comes to yield points as [`Encoder::encode`] does.
     fn decode(
         &mut self,
-        packed: &[u8],
+        compressed: &[u8],
         parameters: u64,
-        plain_limit: u64,
-        plain: &mut ByteBuffer,
+        uncompressed_limit: u64,
+        uncompressed: &mut ByteBuffer,
         pause: &mut Pause<'_>,
     ) -> Result<(), UnitDefect>;
 }
 
-/// Decodes one unit piece by piece, in order.
+/// Decodes one unit segment by segment, in order.
 pub trait StreamDecoder: Send {
     /// The check to be computed beside the decoding, for the claim in [`SegmentFill::Last`].
     fn running_check(&self) -> RunningCheck {
@@ -413,22 +418,22 @@ pub trait StreamDecoder: Send {
         0
     }
 
-    /// Fills `plain` (which is empty) with about `piece_bytes` of the unit, reading as it needs. A pipe that has nothing
-    /// more at hand ends the piece early, so that what has arrived is passed on.
+    /// Fills `uncompressed` (which is empty) with about `segment_bytes` of the unit, reading as it needs. A pipe that has nothing
+    /// more at hand ends the segment early, so that what has arrived is passed on.
     fn fill(
         &mut self,
-        input: &mut PackedReader,
-        plain: &mut ByteBuffer,
-        piece_bytes: usize,
+        input: &mut CompressedReader,
+        uncompressed: &mut ByteBuffer,
+        segment_bytes: usize,
         turn: &mut CutTurn<'_>,
     ) -> Result<SegmentFill, CutError>;
 }
 
-/// What a piece was.
+/// What a segment was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentFill {
-    /// More pieces of this unit follow.
+    /// More segments of this unit follow.
     More,
-    /// The unit's last piece. What its trailer claims, where the check is left to be computed beside the decoding.
+    /// The unit's last segment. What its trailer claims, where the check is left to be computed beside the decoding.
     Last(Option<TrailerClaim>),
 }

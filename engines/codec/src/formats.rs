@@ -1,4 +1,4 @@
-//! One folder a format, with the same questions answered in each: container, cut, encode, decode.
+//! One directory a format, with the same questions answered in each: container, cut, encode, decode.
 
 pub mod bzip2;
 pub mod compress;

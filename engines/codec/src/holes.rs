@@ -9,15 +9,15 @@ use sys::at_offset::write_all_at;
 /// file systems keep holes in blocks of 4 KiB and more.
 const HOLE_BYTES: usize = 32 << 10;
 
-/// Writes `bytes` at `offset`, except the aligned pieces of them that are all zero.
+/// Writes `bytes` at `offset`, except the aligned segments of them that are all zero.
 pub(crate) fn write_around_zeros(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     let mut from = 0;
     let mut at = 0;
     while at < bytes.len() {
-        // The remainder is less than a piece.
-        let into_a_piece = ((offset + at as u64) % HOLE_BYTES as u64) as usize;
-        let end = bytes.len().min(at + HOLE_BYTES - into_a_piece);
-        if into_a_piece == 0 && end - at == HOLE_BYTES && is_zero(&bytes[at..end]) {
+        // The remainder is less than a segment.
+        let into_a_segment = ((offset + at as u64) % HOLE_BYTES as u64) as usize;
+        let end = bytes.len().min(at + HOLE_BYTES - into_a_segment);
+        if into_a_segment == 0 && end - at == HOLE_BYTES && is_zero(&bytes[at..end]) {
             write_all_at(file, &bytes[from..at], offset + from as u64)?;
             from = end;
         }
@@ -39,19 +39,23 @@ mod tests {
 
     #[test]
     fn zeros_become_holes_and_the_bytes_stay() {
-        let mut plain = vec![0; 20 * HOLE_BYTES + 5];
+        let mut uncompressed = vec![0; 20 * HOLE_BYTES + 5];
         for at in [0, 3 * HOLE_BYTES - 1, 7 * HOLE_BYTES, 7 * HOLE_BYTES + 1] {
-            plain[at] = 1;
+            uncompressed[at] = 1;
         }
         let file = tempfile::tempfile().expect("a file");
-        for (number, piece) in plain.chunks(3 * HOLE_BYTES + 100).enumerate() {
-            write_around_zeros(&file, piece, (number * (3 * HOLE_BYTES + 100)) as u64).expect("write");
+        for (number, segment) in uncompressed.chunks(3 * HOLE_BYTES + 100).enumerate() {
+            write_around_zeros(&file, segment, (number * (3 * HOLE_BYTES + 100)) as u64).expect("write");
         }
-        file.set_len(plain.len() as u64).expect("its length");
-        let mut back = vec![1; plain.len()];
-        assert_eq!(read_full_at(&file, &mut back, 0).expect("read"), plain.len());
-        assert!(back == plain, "the bytes are others");
+        file.set_len(uncompressed.len() as u64).expect("its length");
+        let mut back = vec![1; uncompressed.len()];
+        assert_eq!(read_full_at(&file, &mut back, 0).expect("read"), uncompressed.len());
+        assert!(back == uncompressed, "the bytes are others");
         let on_disk = file.metadata().expect("metadata").blocks() * 512;
-        assert!(on_disk < plain.len() as u64 * 3 / 4, "{on_disk} of {} bytes are on the disk", plain.len());
+        assert!(
+            on_disk < uncompressed.len() as u64 * 3 / 4,
+            "{on_disk} of {} bytes are on the disk",
+            uncompressed.len()
+        );
     }
 }

@@ -6,11 +6,11 @@
 
 use crate::admission::{AMONG_UNITS, is_among_units};
 use crate::byte_buffer::ByteBuffer;
-use crate::decompress::PIECE_BYTES;
+use crate::compressed_reader::CompressedReader;
+use crate::decompress::SEGMENT_BYTES;
 use crate::ends::OutputEnd;
 use crate::error::CodecError;
 use crate::format::{CutError, Format, SegmentFill};
-use crate::packed_reader::PackedReader;
 use crew::pipeline::CutTurn;
 use std::fs::File;
 use std::sync::Arc;
@@ -23,27 +23,27 @@ pub(crate) struct SeriesStart {
     pub unit: u64,
     pub parameters: u64,
     pub offset: u64,
-    /// Whether its plain bytes are in the output already.
+    /// Whether its uncompressed bytes are in the output already.
     pub is_handed_on: bool,
-    /// Where the next plain byte belongs.
-    pub plain_offset: u64,
+    /// Where the next uncompressed byte belongs.
+    pub uncompressed_offset: u64,
 }
 
 /// Decodes everything from `start` to the end of `input` into `output`; returns where the input ended. `None` where the
 /// format's cutting cannot be misled.
 pub(crate) fn decode_on(start: &SeriesStart, input: &Arc<File>, output: &OutputEnd) -> Option<Result<u64, CodecError>> {
     let mut series = start.format.in_series(start.parameters, start.is_handed_on)?;
-    let mut reader = PackedReader::file(Arc::clone(input), start.offset);
-    let mut plain = ByteBuffer::default();
-    let mut offset = start.plain_offset;
+    let mut reader = CompressedReader::file(Arc::clone(input), start.offset);
+    let mut uncompressed = ByteBuffer::default();
+    let mut offset = start.uncompressed_offset;
     loop {
-        let filled = series.fill(&mut reader, &mut plain, PIECE_BYTES, &mut CutTurn::with_a_hand());
+        let filled = series.fill(&mut reader, &mut uncompressed, SEGMENT_BYTES, &mut CutTurn::with_a_hand());
         // What came out before a defect is sound.
-        let placed = output.place(offset, plain.len());
-        if let Err(error) = placed.and_then(|spot| output.write(plain.content(), spot)) {
+        let placed = output.place(offset, uncompressed.len());
+        if let Err(error) = placed.and_then(|spot| output.write(uncompressed.content(), spot)) {
             return Some(Err(error));
         }
-        offset += plain.len() as u64;
+        offset += uncompressed.len() as u64;
         let (unit_name, unit) = (start.format.facts().unit_name, start.unit + series.units_behind());
         let position = reader.position();
         match filled {

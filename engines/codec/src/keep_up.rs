@@ -22,7 +22,7 @@ use std::ops::RangeInclusive;
 /// as long as a chunk takes, and a slot costs twice as much. Chosen in docs/journal/0002-keep-up.md.
 const CHUNK_BYTES_MAX: usize = 2 << 20;
 
-/// Plain bytes that the slots hold: what a burst may bring before the level must fall to its speed.
+/// Uncompressed bytes that the slots hold: what a burst may bring before the level must fall to its speed.
 const BUFFER_BYTES: u64 = 128 << 20;
 
 /// LIMIT: levels that one run may use: 22 of zstd and as many fast ones as make a difference.
@@ -38,7 +38,7 @@ const CHUNK_NS_MAX: f64 = 2e9;
 /// and the end of the stream is late by more.
 const GROWING_NS: RangeInclusive<f64> = 0.4e9..=3e9;
 
-/// One that is too long is worked off within this time. Shorter: bursts are packed larger. Longer: the next burst finds less room.
+/// One that is too long is worked off within this time. Shorter: bursts are compressed larger. Longer: the next burst finds less room.
 const SHRINKING_NS: f64 = 3e9;
 
 /// The share of the free slots that may fill while hands are busy with long chunks; the rest is for what was estimated too low.
@@ -47,13 +47,13 @@ const ROOM_SHARE: f64 = 0.75;
 /// So many times the expected time a chunk may be under way before the data count as harder: others use the cores, too.
 const LATE: f64 = 3.0;
 
-/// A chunk that is packed to more than this share of its plain size counts as incompressible.
+/// A chunk that is compressed to more than this share of its uncompressed size counts as incompressible.
 const INCOMPRESSIBLE_SHARE: f64 = 0.98;
 
 /// So many of them in a row, and effort is saved until one packs better again. At least one for each hand: those were under way together.
 const INCOMPRESSIBLE_RUN: usize = 4;
 
-/// Plain bytes in one unit under keep-up.
+/// Uncompressed bytes in one unit under keep-up.
 pub fn chunk_bytes(format: &dyn Format, options: &EncodeOptions) -> usize {
     format.chunk_bytes(options).min(CHUNK_BYTES_MAX)
 }
@@ -79,9 +79,9 @@ pub struct LevelDecision {
 /// What a chunk cost and gave.
 #[derive(Clone, Copy, Debug)]
 pub struct ChunkDone {
-    /// Plain bytes.
+    /// Uncompressed bytes.
     pub plain_bytes: u64,
-    /// Packed bytes.
+    /// Compressed bytes.
     pub packed_bytes: u64,
     /// Time on a CPU.
     pub cpu_ns: u64,
@@ -96,7 +96,7 @@ pub struct KeptUp {
     pub level_lowest: i32,
     /// The highest.
     pub level_highest: i32,
-    /// The mean over plain bytes.
+    /// The mean over uncompressed bytes.
     pub level_mean: f64,
 }
 
@@ -196,7 +196,7 @@ impl LevelController {
         let share = (done.cpu_ns as f64 / took_ns).clamp(0.05, 1.0);
         self.share += 0.2 * (share - self.share);
         if done.packed_bytes as f64 > plain_bytes * INCOMPRESSIBLE_SHARE {
-            // What such a chunk cost says nothing about those that can be packed.
+            // What such a chunk cost says nothing about those that can be compressed.
             self.incompressible_in_a_row += 1;
             return;
         }
@@ -252,7 +252,7 @@ impl LevelController {
         let sink_is_behind = fill.free * 2 < fill.slots && fill.to_write * 2 > taken;
         if sink_is_behind {
             // Speed is of no use: what we pack faster only waits longer. The sink lets through what it lets through, and more of
-            // the producer's bytes the smaller they are packed. While it writes, there is time.
+            // the producer's bytes the smaller they are compressed. While it writes, there is time.
             let rate = self.arrivals.admitted();
             return Demand { rate, peak: rate, room: bytes(fill.to_write) * ROOM_SHARE, backlog, backlog_max };
         }

@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod byte_buffer;
 pub mod compress;
+pub mod compressed_reader;
 mod content_borders;
 pub mod decompress;
 pub mod encoders;
@@ -20,7 +21,6 @@ pub mod keep_up;
 pub mod lane;
 pub mod list;
 pub mod origin;
-pub mod packed_reader;
 pub mod registry;
 pub mod running_check;
 pub mod sample;

@@ -1,31 +1,31 @@
-//! What a packed file holds, from its headers alone: for `--list`.
+//! What a compressed file holds, from its headers alone: for `--list`.
 //! Decodes nothing; where a unit does not tell its size the survey says so, and the caller may decode to find out.
 
+use crate::compressed_reader::CompressedReader;
 use crate::ends::InputEnd;
 use crate::error::{CodecError, UnitDefect, Unrecognised};
-use crate::format::{CutError, DecodeLimits, Detail, NextUnit, PlainSize};
+use crate::format::{CutError, DecodeLimits, Detail, NextUnit, UncompressedSize};
 use crate::lane::LaneInput;
-use crate::packed_reader::PackedReader;
 use crate::registry;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What the headers of a packed file tell.
+/// What the headers of a compressed file tell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HeaderSurvey {
     /// Name of the format.
     pub format: &'static str,
     /// Name of the check that its units carry.
     pub check: &'static str,
-    /// Size of the packed file.
+    /// Size of the compressed file.
     pub packed_bytes: u64,
-    /// Plain size, where every unit tells its own.
+    /// Uncompressed size, where every unit tells its own.
     pub plain_bytes: Option<u64>,
     /// Members or frames; where some do not tell their length, those before the first such.
     pub units: u64,
     /// Skippable frames beside those.
     pub skipped: u64,
-    /// The largest unit that tells its plain size.
+    /// The largest unit that tells its uncompressed size.
     pub largest_unit_bytes: u64,
     /// Whether only decoding finds the end of a unit.
     pub is_streamed: bool,
@@ -37,7 +37,7 @@ impl HeaderSurvey {
     /// Whether more than one core can decode the file: it has several units, the ends of all can be found, and they are
     /// small enough to be held.
     pub fn is_parallel(&self, limits: &DecodeLimits) -> bool {
-        !self.is_streamed && self.units > 1 && self.largest_unit_bytes <= limits.unit_plain_bytes
+        !self.is_streamed && self.units > 1 && self.largest_unit_bytes <= limits.unit_uncompressed_bytes
     }
 }
 
@@ -45,15 +45,15 @@ impl HeaderSurvey {
 pub fn survey(input: &LaneInput, names: &[&str]) -> Result<HeaderSurvey, CodecError> {
     let end = InputEnd::open(input)?;
     let extent = end.extent.ok_or(CodecError::NotAFile)?;
-    survey_among(&mut PackedReader::file(Arc::clone(&end.file), extent.from), names)
+    survey_among(&mut CompressedReader::file(Arc::clone(&end.file), extent.from), names)
 }
 
 /// Surveys what a reader gives, from its position to its end or to the first unit that does not tell its length.
-pub fn survey_reader(reader: &mut PackedReader) -> Result<HeaderSurvey, CodecError> {
+pub fn survey_reader(reader: &mut CompressedReader) -> Result<HeaderSurvey, CodecError> {
     survey_among(reader, &[])
 }
 
-fn survey_among(reader: &mut PackedReader, names: &[&str]) -> Result<HeaderSurvey, CodecError> {
+fn survey_among(reader: &mut CompressedReader, names: &[&str]) -> Result<HeaderSurvey, CodecError> {
     let read_error = |offset| move |cause| CodecError::Read { offset, cause };
     let format = registry::recognise_among(reader, names)?;
     if !registry::is_among(format, names) {
@@ -62,7 +62,7 @@ fn survey_among(reader: &mut PackedReader, names: &[&str]) -> Result<HeaderSurve
     let facts = format.facts();
     // No limit: nothing is held, only headers are looked at.
     let limits = DecodeLimits {
-        unit_plain_bytes: u64::from(u32::MAX) << 16,
+        unit_uncompressed_bytes: u64::from(u32::MAX) << 16,
         unit_held_bytes: u64::MAX,
         window_bytes: u64::MAX,
         // Which one is needed does not matter here.
@@ -89,10 +89,11 @@ fn survey_among(reader: &mut PackedReader, names: &[&str]) -> Result<HeaderSurve
             Ok(NextUnit::End) => break,
             Ok(NextUnit::Unit(place)) => {
                 survey.units += 1;
-                let plain = place.plain.bound().unwrap_or(0);
-                survey.largest_unit_bytes = survey.largest_unit_bytes.max(plain);
-                let known = matches!(place.plain, PlainSize::Known(_)).then_some(plain);
-                survey.plain_bytes = survey.plain_bytes.zip(known).map(|(sum, plain)| sum.saturating_add(plain));
+                let uncompressed = place.uncompressed.bound().unwrap_or(0);
+                survey.largest_unit_bytes = survey.largest_unit_bytes.max(uncompressed);
+                let known = matches!(place.uncompressed, UncompressedSize::Known(_)).then_some(uncompressed);
+                survey.plain_bytes =
+                    survey.plain_bytes.zip(known).map(|(sum, uncompressed)| sum.saturating_add(uncompressed));
                 place.packed_bytes
             }
             Ok(NextUnit::Padding { bytes } | NextUnit::Zeros { bytes } | NextUnit::Check { bytes, .. }) => bytes,

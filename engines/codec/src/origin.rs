@@ -1,5 +1,5 @@
-//! What a packed file may tell of the plain one besides its bytes: its name and its time.
-//! A claim of whoever wrote the file: a caller must not follow it out of a folder.
+//! What a compressed file may tell of the uncompressed one besides its bytes: its name and its time.
+//! A claim of whoever wrote the file: a caller must not follow it out of a directory.
 
 use crate::format::Remark;
 use crate::lane::LaneInput;
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
-/// What of it packed files tell.
+/// What of it compressed files tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tells {
     /// The name.
@@ -16,10 +16,10 @@ pub struct Tells {
     pub time: bool,
 }
 
-/// Name and time of a plain file.
+/// Name and time of a uncompressed file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Its name without folders; empty where there is none.
+    /// Its name without directories; empty where there is none.
     pub name: Vec<u8>,
     /// When it was modified, in seconds since 1970; 0 where nobody knows.
     pub modified_seconds: u32,
@@ -40,7 +40,7 @@ impl Origin {
         (Some(origin).filter(|origin| *origin != Self::default()), remark)
     }
 
-    /// What the first header of a packed file tells; `None` where the format has no room for it, or nothing stands there.
+    /// What the first header of a compressed file tells; `None` where the format has no room for it, or nothing stands there.
     pub fn told_by(head: &[u8]) -> Option<Self> {
         crate::formats::gzip::origin(head)
     }

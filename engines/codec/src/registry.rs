@@ -1,5 +1,6 @@
-//! The formats there are, by name, by file name ending and by content.
+//! The formats there are, by name, by file name suffix and by content.
 
+use crate::compressed_reader::CompressedReader;
 use crate::error::{CodecError, Unrecognised};
 use crate::format::{Format, FormatFacts};
 use crate::formats::bzip2::Bzip2;
@@ -11,7 +12,6 @@ use crate::formats::lzma::Lzma;
 use crate::formats::skippable;
 use crate::formats::xz::Xz;
 use crate::formats::zstd::Zstd;
-use crate::packed_reader::PackedReader;
 
 /// All formats; the first is the default.
 pub fn formats() -> &'static [&'static dyn Format] {
@@ -35,12 +35,15 @@ pub(crate) fn is_among(format: &dyn Format, names: &[&str]) -> bool {
 }
 
 /// The format of what `reader` gives. Two formats may begin with skippable frames: what stands behind those decides.
-pub fn recognise(reader: &mut PackedReader) -> Result<&'static dyn Format, CodecError> {
+pub fn recognise(reader: &mut CompressedReader) -> Result<&'static dyn Format, CodecError> {
     recognise_among(reader, &[])
 }
 
 /// The same, where a file of skippable frames alone is in one of the formats called `names`, if it can be.
-pub(crate) fn recognise_among(reader: &mut PackedReader, names: &[&str]) -> Result<&'static dyn Format, CodecError> {
+pub(crate) fn recognise_among(
+    reader: &mut CompressedReader,
+    names: &[&str],
+) -> Result<&'static dyn Format, CodecError> {
     let skips = || formats().iter().copied().find(|format| format.skips_frames() && is_among(*format, names));
     let mut distance = 0;
     let mut head = [0; HEAD_BYTES];
@@ -65,8 +68,8 @@ pub(crate) fn recognise_among(reader: &mut PackedReader, names: &[&str]) -> Resu
 }
 
 /// What a decoder of units holds beside them, in any format.
-pub fn decoder_bytes(unit_plain_bytes: u64) -> u64 {
-    formats().iter().map(|format| format.decoder_bytes(unit_plain_bytes)).max().unwrap_or(0)
+pub fn decoder_bytes(unit_uncompressed_bytes: u64) -> u64 {
+    formats().iter().map(|format| format.decoder_bytes(unit_uncompressed_bytes)).max().unwrap_or(0)
 }
 
 /// LIMIT: skippable frames of a pipe that are kept in memory until what follows them is seen.
@@ -75,16 +78,16 @@ const SKIPPED_BYTES: u64 = 16 << 20;
 /// LIMIT: the longest magic is bzip2's, a stream's header and its first mark: ten bytes.
 const HEAD_BYTES: usize = 18;
 
-/// The name without its ending, where the ending is one of ours: `a.tgz` gives `a.tar`.
-pub fn plain_name(name: &str) -> Option<String> {
+/// The name without its suffix, where the suffix is one of ours: `a.tgz` gives `a.tar`.
+pub fn uncompressed_name(name: &str) -> Option<String> {
     let endings = formats().iter().flat_map(|format| format.facts().suffixes);
     endings
         .filter_map(|(ending, replacement)| Some(format!("{}{replacement}", name.strip_suffix(ending)?)))
-        .find(|plain| !plain.is_empty() && *plain != ".tar")
+        .find(|uncompressed| !uncompressed.is_empty() && *uncompressed != ".tar")
 }
 
-/// Whether `name` already ends as a packed file of this format does.
-pub fn is_packed_name(facts: &FormatFacts, name: &str) -> bool {
+/// Whether `name` already ends as a compressed file of this format does.
+pub fn is_compressed_name(facts: &FormatFacts, name: &str) -> bool {
     facts.suffixes.iter().any(|(ending, _)| name.ends_with(ending))
 }
 
@@ -97,17 +100,17 @@ mod tests {
 
     #[test]
     fn endings_go_and_short_forms_become_tar() {
-        assert_eq!(plain_name("db.export.gz").as_deref(), Some("db.export"));
-        assert_eq!(plain_name("linux.tgz").as_deref(), Some("linux.tar"));
-        assert_eq!(plain_name("linux.tar.zst").as_deref(), Some("linux.tar"));
-        assert_eq!(plain_name("plain"), None);
-        assert_eq!(plain_name(".gz"), None);
+        assert_eq!(uncompressed_name("db.export.gz").as_deref(), Some("db.export"));
+        assert_eq!(uncompressed_name("linux.tgz").as_deref(), Some("linux.tar"));
+        assert_eq!(uncompressed_name("linux.tar.zst").as_deref(), Some("linux.tar"));
+        assert_eq!(uncompressed_name("plain"), None);
+        assert_eq!(uncompressed_name(".gz"), None);
     }
 
     #[test]
     fn content_decides() {
         let name = |head: &[u8]| {
-            let recognised = recognise(&mut PackedReader::memory(head.to_vec()));
+            let recognised = recognise(&mut CompressedReader::memory(head.to_vec()));
             recognised.ok().map(|format| format.facts().name)
         };
         assert_eq!(name(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]), Some("gz"));
@@ -124,24 +127,26 @@ mod tests {
     }
 
     #[test]
-    fn pieces_become_what_the_whole_becomes() {
-        let plain = testkit::data::mixed(3_500_000, 5);
+    fn segments_become_what_the_whole_becomes() {
+        let uncompressed = testkit::data::mixed(3_500_000, 5);
         for format in formats().iter().filter(|format| format.can_encode()) {
             let options =
                 EncodeOptions { reach_bytes: Some(1 << 18), ..EncodeOptions::new(2, UnitLayout::ParallelUnits) };
-            let Ok(mut encoder) = format.unit_encoder(&options, plain.len()) else {
-                assert!(!format.takes_pieces(), "{}", format.facts().name);
+            let Ok(mut encoder) = format.unit_encoder(&options, uncompressed.len()) else {
+                assert!(!format.takes_segments(), "{}", format.facts().name);
                 continue;
             };
-            assert!(format.takes_pieces(), "{}", format.facts().name);
-            let (mut whole, mut pieced) = (ByteBuffer::default(), ByteBuffer::default());
+            assert!(format.takes_segments(), "{}", format.facts().name);
+            let (mut whole, mut segmented) = (ByteBuffer::default(), ByteBuffer::default());
             let mut at_once = format.encoder(&options).expect("an encoder");
-            at_once.encode(&plain, &mut whole, &mut Pause::never()).expect("encode");
-            let mut pieces = plain.chunks(70_001).peekable();
-            while let Some(piece) = pieces.next() {
-                encoder.encode(piece, pieces.peek().is_none(), &mut pieced, &mut Pause::never()).expect("encode");
+            at_once.encode(&uncompressed, &mut whole, &mut Pause::never()).expect("encode");
+            let mut segments = uncompressed.chunks(70_001).peekable();
+            while let Some(segment) = segments.next() {
+                encoder
+                    .encode(segment, segments.peek().is_none(), &mut segmented, &mut Pause::never())
+                    .expect("encode");
             }
-            assert!(pieced.content() == whole.content(), "{}", format.facts().name);
+            assert!(segmented.content() == whole.content(), "{}", format.facts().name);
         }
     }
 
@@ -158,34 +163,43 @@ mod tests {
 
     #[test]
     fn slow_encoders_and_decoders_come_to_yield_points_within_a_chunk() {
-        let plain = testkit::data::mixed(2_600_000, 6);
+        let uncompressed = testkit::data::mixed(2_600_000, 6);
         // At least so many yield points: steps of 16 KiB, blocks of 128 KiB, four phases of a block of 900 kB, members of 64 KiB.
-        let encoders =
-            [("xz", 1, UnitLayout::ParallelUnits, plain.len() >> 14), ("zst", 13, UnitLayout::ParallelUnits, 19)];
-        let more = [("bz2", 9, UnitLayout::ParallelUnits, 4 * 2), ("gz", 1, UnitLayout::Bgzf, plain.len() / 0xff00)];
+        let encoders = [
+            ("xz", 1, UnitLayout::ParallelUnits, uncompressed.len() >> 14),
+            ("zst", 13, UnitLayout::ParallelUnits, 19),
+        ];
+        let more =
+            [("bz2", 9, UnitLayout::ParallelUnits, 4 * 2), ("gz", 1, UnitLayout::Bgzf, uncompressed.len() / 0xff00)];
         for (name, level, layout, least) in encoders.into_iter().chain(more) {
             let mut encoder =
                 by_name(name).expect("registered").encoder(&EncodeOptions::new(level, layout)).expect("memory");
-            let (mut packed, mut at_once) = (ByteBuffer::default(), ByteBuffer::default());
-            let points = points(|pause| encoder.encode(&plain, &mut packed, pause).expect("encode"));
+            let (mut compressed, mut at_once) = (ByteBuffer::default(), ByteBuffer::default());
+            let points = points(|pause| encoder.encode(&uncompressed, &mut compressed, pause).expect("encode"));
             assert!(points >= least, "{name} -{level}: {points} yield points");
-            encoder.encode(&plain, &mut at_once, &mut Pause::never()).expect("encode");
-            assert!(packed.content() == at_once.content(), "{name} -{level}: yield points change nothing");
+            encoder.encode(&uncompressed, &mut at_once, &mut Pause::never()).expect("encode");
+            assert!(compressed.content() == at_once.content(), "{name} -{level}: yield points change nothing");
         }
     }
 
-    /// A unit of `plain` as its format's cutter finds it: its bytes and what its decoder must know.
-    fn unit(format: &dyn Format, options: &EncodeOptions, plain: &[u8], limits: &DecodeLimits) -> (Vec<u8>, u64) {
-        let mut packed = ByteBuffer::default();
+    /// A unit of `uncompressed` as its format's cutter finds it: its bytes and what its decoder must know.
+    fn unit(
+        format: &dyn Format,
+        options: &EncodeOptions,
+        uncompressed: &[u8],
+        limits: &DecodeLimits,
+    ) -> (Vec<u8>, u64) {
+        let mut compressed = ByteBuffer::default();
         let mut encoder = format.encoder(options).expect("memory");
-        encoder.encode(plain, &mut packed, &mut Pause::never()).expect("encode");
+        encoder.encode(uncompressed, &mut compressed, &mut Pause::never()).expect("encode");
         let mut tail = format.tail(options);
-        tail.unit(packed.content(), plain.len() as u64);
-        let mut reader = PackedReader::memory([&format.head(options)[..], packed.content(), &tail.finish()].concat());
+        tail.unit(compressed.content(), uncompressed.len() as u64);
+        let mut reader =
+            CompressedReader::memory([&format.head(options)[..], compressed.content(), &tail.finish()].concat());
         let mut cutter = format.cutter(limits);
         loop {
             match cutter.next(&mut reader).expect("sound") {
-                NextUnit::Unit(place) => return (packed.content().to_vec(), place.parameters),
+                NextUnit::Unit(place) => return (compressed.content().to_vec(), place.parameters),
                 NextUnit::Padding { bytes } | NextUnit::Check { bytes, .. } => reader.consume(bytes as usize),
                 NextUnit::Stream(_) | NextUnit::Zeros { .. } | NextUnit::End => panic!("a unit is there"),
             }
@@ -195,7 +209,7 @@ mod tests {
     #[test]
     fn decoders_of_large_units_come_to_yield_points_within_them() {
         let limits = DecodeLimits {
-            unit_plain_bytes: 1 << 30,
+            unit_uncompressed_bytes: 1 << 30,
             unit_held_bytes: 1 << 30,
             window_bytes: 1 << 30,
             dictionary: None,
@@ -206,16 +220,18 @@ mod tests {
         for (name, plain_bytes, least) in [("xz", 2_600_000, 3 + 2), ("zst", 33 << 20, 10)] {
             let (format, options) =
                 (by_name(name).expect("registered"), EncodeOptions::new(1, UnitLayout::ParallelUnits));
-            let plain = testkit::data::mixed(plain_bytes, 6);
-            let (packed, parameters) = unit(format, &options, &plain, &limits);
+            let uncompressed = testkit::data::mixed(plain_bytes, 6);
+            let (compressed, parameters) = unit(format, &options, &uncompressed, &limits);
             let (mut decoder, mut back) = (format.decoder(&limits), ByteBuffer::default());
             let points = points(|pause| {
-                decoder.decode(&packed, parameters, limits.unit_plain_bytes, &mut back, pause).expect("sound");
+                decoder
+                    .decode(&compressed, parameters, limits.unit_uncompressed_bytes, &mut back, pause)
+                    .expect("sound");
             });
-            assert!(back.content() == plain && points >= least, "{name}: {points} yield points");
-            for broken in [&packed[..packed.len() - 1], &[&packed[..packed.len() - 1], b"?"].concat()] {
+            assert!(back.content() == uncompressed && points >= least, "{name}: {points} yield points");
+            for broken in [&compressed[..compressed.len() - 1], &[&compressed[..compressed.len() - 1], b"?"].concat()] {
                 let decoded = decoder.decode(broken, parameters, 1 << 30, &mut back, &mut Pause::never());
-                assert!(decoded.is_err() && back.content() == plain, "{name}: its check is compared");
+                assert!(decoded.is_err() && back.content() == uncompressed, "{name}: its check is compared");
             }
         }
     }

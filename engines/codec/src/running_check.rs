@@ -1,4 +1,4 @@
-//! Checks over plain data that are decoded piece by piece, or unit by unit, and what trailers claim of them.
+//! Checks over uncompressed data that are decoded segment by segment, or unit by unit, and what trailers claim of them.
 //! CRC-32 is computed by the workers and combined; XXH32 cannot be, and runs in order.
 
 use crate::error::UnitDefect;
@@ -11,49 +11,49 @@ pub enum RunningCheck {
     /// None, or the decoder sees to it.
     #[default]
     None,
-    /// CRC-32 (ISO-HDLC): every piece by itself, then combined.
+    /// CRC-32 (ISO-HDLC): every segment by itself, then combined.
     Crc32,
     /// XXH32 with seed 0: in order.
     Xxh32,
 }
 
-/// A trailer's claim about plain data, to be compared with what was computed.
+/// A trailer's claim about uncompressed data, to be compared with what was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrailerClaim {
     /// gzip's trailer (RFC 1952).
     Crc32 {
         /// CRC-32 (ISO-HDLC).
         stored: u32,
-        /// Plain length modulo 2^32 (ISIZE).
+        /// Uncompressed length modulo 2^32 (ISIZE).
         length_modulo: u32,
     },
     /// What an LZ4 frame has of content checksum and content size.
     Xxh32 {
         /// XXH32 with seed 0.
         stored: Option<u32>,
-        /// Plain length.
+        /// Uncompressed length.
         length: Option<u64>,
     },
 }
 
 impl TrailerClaim {
-    /// Compares with plain data that are at hand as a whole.
-    pub fn compare(self, plain: &[u8]) -> Result<(), UnitDefect> {
+    /// Compares with uncompressed data that are at hand as a whole.
+    pub fn compare(self, uncompressed: &[u8]) -> Result<(), UnitDefect> {
         let check = match self {
             Self::Crc32 { .. } => RunningCheck::Crc32,
             Self::Xxh32 { .. } => RunningCheck::Xxh32,
         };
-        let mut piece = PieceCheck::begin(check);
-        piece.compute(plain);
+        let mut segment = SegmentCheck::begin(check);
+        segment.compute(uncompressed);
         let mut so_far = CheckSoFar::default();
-        so_far.add(piece, plain);
+        so_far.add(segment, uncompressed);
         so_far.compare(Some(self))
     }
 }
 
-/// What one piece brings to the check.
+/// What one segment brings to the check.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum PieceCheck {
+pub(crate) enum SegmentCheck {
     None,
     /// Its own CRC-32.
     Crc32(u64),
@@ -61,7 +61,7 @@ pub(crate) enum PieceCheck {
     Xxh32,
 }
 
-impl PieceCheck {
+impl SegmentCheck {
     pub fn begin(check: RunningCheck) -> Self {
         match check {
             RunningCheck::None => Self::None,
@@ -71,14 +71,14 @@ impl PieceCheck {
     }
 
     /// The part that needs no order.
-    pub fn compute(&mut self, plain: &[u8]) {
+    pub fn compute(&mut self, uncompressed: &[u8]) {
         if let Self::Crc32(crc32) = self {
-            *crc32 = checksum(CrcAlgorithm::Crc32IsoHdlc, plain);
+            *crc32 = checksum(CrcAlgorithm::Crc32IsoHdlc, uncompressed);
         }
     }
 }
 
-/// A check over the pieces so far.
+/// A check over the segments so far.
 #[derive(Default)]
 pub(crate) struct CheckSoFar {
     length: u64,
@@ -87,15 +87,15 @@ pub(crate) struct CheckSoFar {
 }
 
 impl CheckSoFar {
-    /// Adds the next piece.
-    pub fn add(&mut self, piece: PieceCheck, plain: &[u8]) {
-        let length = plain.len() as u64;
-        match piece {
-            PieceCheck::None => {}
-            PieceCheck::Crc32(crc32) => {
+    /// Adds the next segment.
+    pub fn add(&mut self, segment: SegmentCheck, uncompressed: &[u8]) {
+        let length = uncompressed.len() as u64;
+        match segment {
+            SegmentCheck::None => {}
+            SegmentCheck::Crc32(crc32) => {
                 self.crc32 = checksum_combine(CrcAlgorithm::Crc32IsoHdlc, self.crc32, crc32, length);
             }
-            PieceCheck::Xxh32 => self.xxh32.get_or_insert_with(|| Xxh32::new(0)).update(plain),
+            SegmentCheck::Xxh32 => self.xxh32.get_or_insert_with(|| Xxh32::new(0)).update(uncompressed),
         }
         self.length += length;
     }

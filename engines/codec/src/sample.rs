@@ -12,12 +12,12 @@ use sys::at_offset::read_full_at;
 /// What a sample showed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DataSample {
-    /// Plain bytes that were tried.
+    /// Uncompressed bytes that were tried.
     pub bytes: u64,
-    /// Plain bytes a second on one core.
+    /// Uncompressed bytes a second on one core.
     pub bytes_per_second: f64,
-    /// Packed size as a share of the plain.
-    pub packed_share: f64,
+    /// Compressed size as a share of the uncompressed.
+    pub compressed_share: f64,
 }
 
 /// LIMIT: the sample takes at most this much from each of three places; enough to warm up an encoder, and below a second
@@ -36,18 +36,18 @@ pub fn sample(path: &Path, format: &dyn Format, options: &EncodeOptions) -> Opti
     let mut places = [0, last / 2, last].to_vec();
     places.dedup();
     for place in places {
-        let mut plain = vec![0; usize::try_from(PLACE_BYTES.min(metadata.len())).ok()?];
-        let read = read_full_at(&file, &mut plain, place).ok()?;
-        let mut packed = ByteBuffer::default();
+        let mut uncompressed = vec![0; usize::try_from(PLACE_BYTES.min(metadata.len())).ok()?];
+        let read = read_full_at(&file, &mut uncompressed, place).ok()?;
+        let mut compressed = ByteBuffer::default();
         let begin = Instant::now();
-        encoder.encode(&plain[..read], &mut packed, &mut Pause::never()).ok()?;
+        encoder.encode(&uncompressed[..read], &mut compressed, &mut Pause::never()).ok()?;
         seconds += begin.elapsed().as_secs_f64();
         plain_bytes += read as u64;
-        packed_bytes += packed.len() as u64;
+        packed_bytes += compressed.len() as u64;
     }
     Some(DataSample {
         bytes: plain_bytes,
         bytes_per_second: plain_bytes as f64 / seconds.max(1e-9),
-        packed_share: packed_bytes as f64 / plain_bytes.max(1) as f64,
+        compressed_share: packed_bytes as f64 / plain_bytes.max(1) as f64,
     })
 }

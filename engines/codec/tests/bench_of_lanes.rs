@@ -1,4 +1,4 @@
-//! A folder with one input, and ways to send bytes through the engine there. For the tests of lanes.
+//! A directory with one input, and ways to send bytes through the engine there. For the tests of lanes.
 
 use codec::compress::{Compression, compress};
 use codec::decompress::{Decompression, decompress};
@@ -24,31 +24,31 @@ pub struct Way {
 }
 
 pub struct Bench {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 /// As gzip writes it: one member, no length.
-pub fn foreign_gzip(plain: &[u8]) -> Vec<u8> {
+pub fn foreign_gzip(uncompressed: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
-    encoder.write_all(plain).expect("to memory");
+    encoder.write_all(uncompressed).expect("to memory");
     encoder.finish().expect("to memory")
 }
 
 /// As `zstd < file` writes it: one frame without a size.
-pub fn foreign_zstd(plain: &[u8]) -> Vec<u8> {
+pub fn foreign_zstd(uncompressed: &[u8]) -> Vec<u8> {
     let mut context = zstd_safe::CCtx::create();
     context.set_parameter(zstd_safe::CParameter::ContentSizeFlag(false)).expect("a parameter");
     context.set_parameter(zstd_safe::CParameter::ChecksumFlag(true)).expect("a parameter");
-    let mut packed = vec![0; zstd_safe::compress_bound(plain.len())];
-    let size = context.compress2(packed.as_mut_slice(), plain).expect("compress");
-    packed.truncate(size);
-    packed
+    let mut compressed = vec![0; zstd_safe::compress_bound(uncompressed.len())];
+    let size = context.compress2(compressed.as_mut_slice(), uncompressed).expect("compress");
+    compressed.truncate(size);
+    compressed
 }
 
 impl Bench {
-    pub fn new(plain: &[u8]) -> Self {
-        let bench = Self { folder: tempfile::tempdir().expect("a folder") };
-        std::fs::write(bench.path("plain"), plain).expect("write");
+    pub fn new(uncompressed: &[u8]) -> Self {
+        let bench = Self { directory: tempfile::tempdir().expect("a folder") };
+        std::fs::write(bench.path("plain"), uncompressed).expect("write");
         bench
     }
 
@@ -56,14 +56,14 @@ impl Bench {
         self.compress_file("plain", way, hands)
     }
 
-    /// A file of the folder's, or one with a whole path.
+    /// A file of the directory's, or one with a whole path.
     pub fn compress_file(&self, name: &str, way: Way, hands: usize) -> Result<Vec<u8>, CodecError> {
         run_compress(&[self.lane(name, "packed")], way, hands)?;
         Ok(std::fs::read(self.path("packed")).expect("the output is there"))
     }
 
-    pub fn decompress(&self, packed: &[u8], hands: usize) -> Result<Vec<u8>, CodecError> {
-        std::fs::write(self.path("packed"), packed).expect("write");
+    pub fn decompress(&self, compressed: &[u8], hands: usize) -> Result<Vec<u8>, CodecError> {
+        std::fs::write(self.path("packed"), compressed).expect("write");
         let _none_yet = std::fs::remove_file(self.path("back"));
         run_decompress(&[self.lane("packed", "back")], false, hands)?;
         Ok(std::fs::read(self.path("back")).expect("the output is there"))
@@ -71,23 +71,23 @@ impl Bench {
 
     /// Neither an output nor a temporary file.
     pub fn assert_nothing_left(&self) {
-        let entries = std::fs::read_dir(self.folder.path()).expect("a folder");
+        let entries = std::fs::read_dir(self.directory.path()).expect("a folder");
         let mut names: Vec<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
         names.sort();
         assert_eq!(names, ["packed", "plain"]);
     }
 
-    /// Packs each of `plains`, unpacks all of them into one FIFO in order, and returns what came out.
-    pub fn through_one_output(plains: &[Vec<u8>], way: Way, hands: usize) -> Vec<u8> {
+    /// Packs each of `uncompressed`, unpacks all of them into one FIFO in order, and returns what came out.
+    pub fn through_one_output(uncompressed: &[Vec<u8>], way: Way, hands: usize) -> Vec<u8> {
         let bench = Self::new(b"");
         let mut lanes = Vec::new();
         let fifo = bench.path("fifo");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a FIFO");
-        for (number, plain) in plains.iter().enumerate() {
-            std::fs::write(bench.path("plain"), plain).expect("write");
-            let packed = bench.compress(way, 1).expect("compress");
+        for (number, uncompressed) in uncompressed.iter().enumerate() {
+            std::fs::write(bench.path("plain"), uncompressed).expect("write");
+            let compressed = bench.compress(way, 1).expect("compress");
             let path = bench.path(&format!("packed-{number}"));
-            std::fs::write(&path, packed).expect("write");
+            std::fs::write(&path, compressed).expect("write");
             let output = LaneOutput::Path { path: fifo.clone(), replace: true };
             lanes.push(Lane {
                 input: LaneInput::Path(path),
@@ -112,7 +112,7 @@ impl Bench {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 }
 
@@ -166,7 +166,7 @@ fn run_decompress(lanes: &[Lane], one_output: bool, hands: usize) -> Result<(), 
     let on_close = |_: usize, closed: LaneOutcome| note(&first_error, closed);
     let unfinished = Unfinished::default();
     let limits = DecodeLimits {
-        unit_plain_bytes: 8 << 20,
+        unit_uncompressed_bytes: 8 << 20,
         unit_held_bytes: u64::MAX,
         window_bytes: 1 << 27,
         dictionary: None,

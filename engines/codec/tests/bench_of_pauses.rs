@@ -3,14 +3,14 @@
 #![expect(clippy::print_stdout, reason = "it measures for people")]
 
 use codec::byte_buffer::ByteBuffer;
+use codec::compressed_reader::CompressedReader;
 use codec::format::{Cutter, DecodeLimits, EncodeOptions, Format, NextUnit, UnitLayout, UnitPlace};
-use codec::packed_reader::PackedReader;
 use codec::registry::formats;
 use crew::pipeline::Pause;
 use sys::cpu_clock::thread_cpu_ns;
 
 const LIMITS: DecodeLimits = DecodeLimits {
-    unit_plain_bytes: 1 << 30,
+    unit_uncompressed_bytes: 1 << 30,
     unit_held_bytes: 2 << 30,
     window_bytes: 1 << 30,
     dictionary: None,
@@ -43,7 +43,7 @@ fn show(what: &str, bytes: usize, (longest_ns, whole_ns): (u64, u64)) {
 
 /// The first unit of a file and what its decoder must know.
 fn first_unit(cutter: &mut dyn Cutter, file: &[u8]) -> Option<(Vec<u8>, UnitPlace)> {
-    let mut reader = PackedReader::memory(file.to_vec());
+    let mut reader = CompressedReader::memory(file.to_vec());
     loop {
         match cutter.next(&mut reader).ok()? {
             NextUnit::Unit(place) => {
@@ -57,37 +57,37 @@ fn first_unit(cutter: &mut dyn Cutter, file: &[u8]) -> Option<(Vec<u8>, UnitPlac
     }
 }
 
-fn measure(format: &dyn Format, level: i32, plain: &[u8]) {
+fn measure(format: &dyn Format, level: i32, uncompressed: &[u8]) {
     let (options, name) = (EncodeOptions::new(level, UnitLayout::ParallelUnits), format.facts().name);
-    let plain = &plain[..format.chunk_bytes(&options).min(plain.len())];
-    let mut packed = ByteBuffer::default();
+    let uncompressed = &uncompressed[..format.chunk_bytes(&options).min(uncompressed.len())];
+    let mut compressed = ByteBuffer::default();
     if let Some(mut encoder) = format.stream_encoder(&options).expect("memory") {
-        let whole = longest(|pause| encoder.encode(plain, false, &mut packed, pause).expect("encode"));
-        return show(&format!("{name} -{level} chunk"), plain.len(), whole);
+        let whole = longest(|pause| encoder.encode(uncompressed, false, &mut compressed, pause).expect("encode"));
+        return show(&format!("{name} -{level} chunk"), uncompressed.len(), whole);
     }
     let mut encoder = format.encoder(&options).expect("memory");
     show(
         &format!("{name} -{level}"),
-        plain.len(),
-        longest(|pause| encoder.encode(plain, &mut packed, pause).expect("encode")),
+        uncompressed.len(),
+        longest(|pause| encoder.encode(uncompressed, &mut compressed, pause).expect("encode")),
     );
     let mut tail = format.tail(&options);
-    tail.unit(packed.content(), plain.len() as u64);
-    let file = [&format.head(&options)[..], packed.content(), &tail.finish()].concat();
+    tail.unit(compressed.content(), uncompressed.len() as u64);
+    let file = [&format.head(&options)[..], compressed.content(), &tail.finish()].concat();
     let Some((unit, place)) = first_unit(format.cutter(&LIMITS).as_mut(), &file) else { return };
     let (mut decoder, mut back) = (format.decoder(&LIMITS), ByteBuffer::default());
     let decoded = longest(|pause| {
-        decoder.decode(&unit, place.parameters, LIMITS.unit_plain_bytes, &mut back, pause).expect("sound");
+        decoder.decode(&unit, place.parameters, LIMITS.unit_uncompressed_bytes, &mut back, pause).expect("sound");
     });
-    show(&format!("{name} -{level} -d"), plain.len(), decoded);
+    show(&format!("{name} -{level} -d"), uncompressed.len(), decoded);
 }
 
 #[test]
 #[ignore = "a measurement"]
 fn the_longest_time_between_two_yield_points() {
-    let plain = testkit::data::text(CHUNK_BYTES_MAX, 1);
+    let uncompressed = testkit::data::text(CHUNK_BYTES_MAX, 1);
     for format in formats().iter().filter(|format| format.can_encode()) {
         let levels = LEVELS.into_iter().filter(|level| format.facts().levels.contains(level));
-        levels.for_each(|level| measure(*format, level, &plain));
+        levels.for_each(|level| measure(*format, level, &uncompressed));
     }
 }

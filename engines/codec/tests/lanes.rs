@@ -27,14 +27,17 @@ fn every_layout_round_trips_and_threads_equal_the_single_core() {
     ];
     for way in ways {
         for size in sizes(1 << 20) {
-            let plain = testkit::data::mixed(size, size as u64);
-            let bench = Bench::new(&plain);
+            let uncompressed = testkit::data::mixed(size, size as u64);
+            let bench = Bench::new(&uncompressed);
             let single = bench.compress(way, 1).expect("compress");
             for hands in [2, 3, 64] {
                 assert!(bench.compress(way, hands).expect("compress") == single, "{way:?} {size} on {hands}");
             }
             for hands in [1, 2, 3, 64] {
-                assert!(bench.decompress(&single, hands).expect("decompress") == plain, "{way:?} {size} on {hands}");
+                assert!(
+                    bench.decompress(&single, hands).expect("decompress") == uncompressed,
+                    "{way:?} {size} on {hands}"
+                );
             }
         }
     }
@@ -42,12 +45,12 @@ fn every_layout_round_trips_and_threads_equal_the_single_core() {
 
 #[test]
 fn one_long_frame_round_trips() {
-    let plain = testkit::data::mixed(9 << 20, 5);
-    let bench = Bench::new(&plain);
+    let uncompressed = testkit::data::mixed(9 << 20, 5);
+    let bench = Bench::new(&uncompressed);
     let way = Way { format: "zst", level: 3, layout: UnitLayout::SingleUnit };
     for hands in [1, 2] {
-        let packed = bench.compress(way, hands).expect("compress");
-        assert!(bench.decompress(&packed, hands).expect("decompress") == plain);
+        let compressed = bench.compress(way, hands).expect("compress");
+        assert!(bench.decompress(&compressed, hands).expect("decompress") == uncompressed);
     }
 }
 
@@ -62,7 +65,7 @@ fn foreign_files_and_any_mixture_of_units_are_read() {
     ] {
         let own = bench.compress(Way { format, level: 1, layout: UnitLayout::ParallelUnits }, 2).expect("compress");
         for hands in [1, 2, 3] {
-            let bench_decompress = |packed: &[u8]| bench.decompress(packed, hands).expect("decompress");
+            let bench_decompress = |compressed: &[u8]| bench.decompress(compressed, hands).expect("decompress");
             assert!(bench_decompress(&foreign(&both)) == both);
             assert!(bench_decompress(&[own.as_slice(), skippable, &foreign(&two)].concat()) == both);
             let mixed = [foreign(&one), foreign(&[]), own.clone(), foreign(&two)].concat();
@@ -73,41 +76,41 @@ fn foreign_files_and_any_mixture_of_units_are_read() {
 
 #[test]
 fn zeros_after_the_last_gz_member_are_padding_and_anything_else_is_not() {
-    let plain = testkit::data::text(10_000, 3);
-    let bench = Bench::new(&plain);
-    let packed = foreign_gzip(&plain);
+    let uncompressed = testkit::data::text(10_000, 3);
+    let bench = Bench::new(&uncompressed);
+    let compressed = foreign_gzip(&uncompressed);
     for zeros in [1, 7, 512, 10_240, 70_000] {
-        let padded = [packed.as_slice(), &vec![0; zeros]].concat();
-        assert!(bench.decompress(&padded, 2).expect("padding is fine") == plain);
+        let padded = [compressed.as_slice(), &vec![0; zeros]].concat();
+        assert!(bench.decompress(&padded, 2).expect("padding is fine") == uncompressed);
     }
     for garbage in [&b"x"[..], b"\0\0\0x", b"\x1f\x8c", &[9; 600]] {
-        let error = bench.decompress(&[packed.as_slice(), garbage].concat(), 2).expect_err("garbage is not");
+        let error = bench.decompress(&[compressed.as_slice(), garbage].concat(), 2).expect_err("garbage is not");
         let offset_found = match error {
             CodecError::TrailingGarbage { offset, unit: 1, .. } => offset,
             other => panic!("not garbage: {other:?}"),
         };
-        assert_eq!(offset_found, packed.len() as u64);
+        assert_eq!(offset_found, compressed.len() as u64);
     }
-    let frame = foreign_zstd(&plain);
+    let frame = foreign_zstd(&uncompressed);
     assert!(bench.decompress(&[frame.as_slice(), &[0; 512]].concat(), 2).is_err(), "zstd has no padding");
 }
 
 #[test]
 fn every_truncation_is_an_error_and_leaves_no_file() {
-    let plain = testkit::data::text(3_000, 4);
-    let bench = Bench::new(&plain);
-    for packed in [
-        foreign_gzip(&plain),
-        foreign_zstd(&plain),
+    let uncompressed = testkit::data::text(3_000, 4);
+    let bench = Bench::new(&uncompressed);
+    for compressed in [
+        foreign_gzip(&uncompressed),
+        foreign_zstd(&uncompressed),
         bench.compress(Way { format: "gz", level: 6, layout: UnitLayout::ParallelUnits }, 1).expect("compress"),
         bench.compress(Way { format: "gz", level: 6, layout: UnitLayout::Bgzf }, 1).expect("compress"),
         bench.compress(Way { format: "zst", level: 1, layout: UnitLayout::ParallelUnits }, 1).expect("compress"),
     ] {
-        for length in 0..packed.len() {
+        for length in 0..compressed.len() {
             // BGZF without its end mark is a whole gzip file: every member is there.
-            match bench.decompress(&packed[..length], 1) {
+            match bench.decompress(&compressed[..length], 1) {
                 Err(_) => bench.assert_nothing_left(),
-                Ok(back) => assert!(back == plain && packed.len() - length == 28, "cut at {length}"),
+                Ok(back) => assert!(back == uncompressed && compressed.len() - length == 28, "cut at {length}"),
             }
         }
     }
@@ -115,28 +118,28 @@ fn every_truncation_is_an_error_and_leaves_no_file() {
 
 #[test]
 fn checks_that_lie_are_told_with_unit_and_offset() {
-    let plain = testkit::data::text(3 << 20, 4);
-    let bench = Bench::new(&plain);
+    let uncompressed = testkit::data::text(3 << 20, 4);
+    let bench = Bench::new(&uncompressed);
     let way = Way { format: "gz", level: 1, layout: UnitLayout::ParallelUnits };
-    let mut packed = bench.compress(way, 1).expect("compress");
-    let last = packed.len();
-    packed[last - 8] ^= 1;
+    let mut compressed = bench.compress(way, 1).expect("compress");
+    let last = compressed.len();
+    compressed[last - 8] ^= 1;
     for hands in [1, 2] {
-        match bench.decompress(&packed, hands).expect_err("a wrong checksum") {
+        match bench.decompress(&compressed, hands).expect_err("a wrong checksum") {
             CodecError::Damaged { unit: 3, unit_name: "member", defect: UnitDefect::Checksum { .. }, offset } => {
                 assert!(offset > 0);
             }
             other => panic!("not a checksum: {other:?}"),
         }
     }
-    let mut foreign = foreign_gzip(&plain);
+    let mut foreign = foreign_gzip(&uncompressed);
     let last = foreign.len();
     foreign[last - 5] ^= 0x80;
     match bench.decompress(&foreign, 2).expect_err("a wrong checksum") {
         CodecError::Damaged { unit: 1, defect: UnitDefect::Checksum { .. }, .. } => {}
         other => panic!("not a checksum: {other:?}"),
     }
-    let mut foreign = foreign_gzip(&plain);
+    let mut foreign = foreign_gzip(&uncompressed);
     foreign[last - 1] ^= 0x01;
     match bench.decompress(&foreign, 2).expect_err("a wrong length") {
         CodecError::Damaged { unit: 1, defect: UnitDefect::Length { .. }, .. } => {}
@@ -154,15 +157,15 @@ fn empty_and_foreign_inputs_are_not_recognised() {
 #[test]
 fn a_bomb_is_decoded_in_bounded_memory_and_a_false_size_is_not_believed() {
     // A gz member that claims to be small and is large: the decoder stops where the claim ends.
-    let plain = vec![0; 8 << 20];
-    let bench = Bench::new(&plain);
+    let uncompressed = vec![0; 8 << 20];
+    let bench = Bench::new(&uncompressed);
     let way = Way { format: "gz", level: 9, layout: UnitLayout::ParallelUnits };
-    let mut packed = bench.compress(way, 1).expect("compress");
-    let header = u32::from_le_bytes(packed[16..20].try_into().expect("four bytes")) as usize;
+    let mut compressed = bench.compress(way, 1).expect("compress");
+    let header = u32::from_le_bytes(compressed[16..20].try_into().expect("four bytes")) as usize;
     let length_at = 20 + header + 4;
-    packed[length_at..length_at + 4].copy_from_slice(&100_u32.to_le_bytes());
+    compressed[length_at..length_at + 4].copy_from_slice(&100_u32.to_le_bytes());
     assert!(matches!(
-        bench.decompress(&packed, 2),
+        bench.decompress(&compressed, 2),
         Err(CodecError::Damaged { unit: 1, defect: UnitDefect::Length { stored: 100, .. }, .. })
     ));
 }
@@ -178,22 +181,22 @@ proptest! {
         which in 0..5_usize,
         hands in 1..4_usize,
     ) {
-        let plain = testkit::data::mixed(size, seed);
-        let bench = Bench::new(&plain);
-        let mut packed = match which {
-            0 => foreign_gzip(&plain),
+        let uncompressed = testkit::data::mixed(size, seed);
+        let bench = Bench::new(&uncompressed);
+        let mut compressed = match which {
+            0 => foreign_gzip(&uncompressed),
             1 => bench.compress(Way { format: "gz", level: 1, layout: UnitLayout::Bgzf }, 1).expect("compress"),
             2 => bench.compress(Way { format: "gz", level: 1, layout: UnitLayout::ParallelUnits }, 1).expect("compress"),
             3 => bench.compress(Way { format: "bz2", level: 1, layout: UnitLayout::ParallelUnits }, 1).expect("compress"),
             _ => bench.compress(Way { format: "zst", level: 1, layout: UnitLayout::ParallelUnits }, 1).expect("compress"),
         };
         for (index, bit) in &flips {
-            let at = index.index(packed.len());
-            packed[at] ^= 1 << bit;
+            let at = index.index(compressed.len());
+            compressed[at] ^= 1 << bit;
         }
         // Some bits carry no data (time stamps, unused header bits): then the bytes are right. Else it is an error.
-        match bench.decompress(&packed, hands) {
-            Ok(back) => prop_assert!(back == plain),
+        match bench.decompress(&compressed, hands) {
+            Ok(back) => prop_assert!(back == uncompressed),
             Err(_) => bench.assert_nothing_left(),
         }
     }
@@ -203,20 +206,20 @@ proptest! {
         sizes in prop::collection::vec(0..300_000_usize, 1..6),
         hands in 1..5_usize,
     ) {
-        let plains: Vec<Vec<u8>> = sizes.iter().map(|&size| testkit::data::mixed(size, size as u64)).collect();
-        let back = Bench::through_one_output(&plains, Way { format: "gz", level: 1, layout: UnitLayout::ParallelUnits }, hands);
-        prop_assert!(back == plains.concat());
+        let uncompressed: Vec<Vec<u8>> = sizes.iter().map(|&size| testkit::data::mixed(size, size as u64)).collect();
+        let back = Bench::through_one_output(&uncompressed, Way { format: "gz", level: 1, layout: UnitLayout::ParallelUnits }, hands);
+        prop_assert!(back == uncompressed.concat());
     }
 }
 
 /// sysfs tells a page as the size of each of its files, and none of them holds so much.
 #[test]
-fn a_file_that_holds_less_than_its_size_is_packed_as_far_as_it_goes() {
+fn a_file_that_holds_less_than_its_size_is_compressed_as_far_as_it_goes() {
     const FILE: &str = "/sys/class/net/lo/mtu";
     if !Path::new(FILE).exists() {
         return testkit::program::left_out("there is no sysfs");
     }
-    let plain = std::fs::read(FILE).expect("it can be read");
+    let uncompressed = std::fs::read(FILE).expect("it can be read");
     let bench = Bench::new(b"");
     let layouts = [UnitLayout::ParallelUnits, UnitLayout::SingleUnit];
     let ways = ["gz", "zst", "bz2", "lz4", "xz", "lzma"].into_iter().flat_map(|format| {
@@ -226,26 +229,26 @@ fn a_file_that_holds_less_than_its_size_is_packed_as_far_as_it_goes() {
     });
     for way in ways {
         for hands in [1, 2] {
-            let packed = bench.compress_file(FILE, way, hands).expect("compress");
-            assert!(bench.decompress(&packed, hands).expect("decompress") == plain, "{way:?} on {hands}");
+            let compressed = bench.compress_file(FILE, way, hands).expect("compress");
+            assert!(bench.decompress(&compressed, hands).expect("decompress") == uncompressed, "{way:?} on {hands}");
         }
     }
 }
 
 /// A .Z file of codes of nine bits.
 fn z_file(flags: u8, codes: &[u16]) -> Vec<u8> {
-    let mut packed = vec![0x1f, 0x9d, flags];
+    let mut compressed = vec![0x1f, 0x9d, flags];
     let (mut held, mut bits) = (0_u32, 0);
     for &code in codes {
         held |= u32::from(code) << bits;
         bits += 9;
         while bits >= 8 {
-            packed.push(held as u8);
+            compressed.push(held as u8);
             (held, bits) = (held >> 8, bits - 8);
         }
     }
-    packed.push(held as u8);
-    packed
+    compressed.push(held as u8);
+    compressed
 }
 
 /// What gzip 1.12 and compress 4.2.4 make of them.

@@ -1,4 +1,4 @@
-//! What divides a line into words (GNU parallel's `--colsep`): a text, or a regular expression where one is meant. Lines are bytes and
+//! Divides a line into columns (GNU parallel's `--colsep`): by a text, or by a regular expression if the separator is one. Lines are bytes and
 //! need be no text. Knows nothing of where lines come from.
 
 use regex_lite::Regex;

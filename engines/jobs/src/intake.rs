@@ -1,5 +1,5 @@
 //! Intake: reads the list as far ahead as it may and keeps the jobs that wait, in their order. Knows nothing of how a job is run, and no
-//! clock: whoever reads passes the time in, in nanoseconds since its run began. Faults are returned, and reported by whoever reads.
+//! clock: the reader passes the time in, in nanoseconds since its run began. Faults are returned, and reported by the reader.
 
 use crate::list::{ListFault, ListItem};
 use crate::poll::{Poll, token};

@@ -1,6 +1,6 @@
 //! Many programs at once: what a list of jobs says, starting them without a shell, keeping their output apart, ending them,
 //! a journal to go on from, and what bound the run. Theory: `README.md` beside this crate's manifest.
-//! Mute: tells an [`run::Observer`] what happens and writes only what jobs print.
+//! Mute: reports events to an [`run::Observer`] and writes only what jobs print.
 
 pub mod admission;
 pub mod blocks;

@@ -1,4 +1,4 @@
-//! A job as a JSON object on one line: words without quoting, and what the plain syntax cannot say.
+//! A job as a JSON object on one line: words without quoting, and fields that the plain syntax does not have.
 //! Unknown fields are refused: a misspelt `retries` would be a promise not kept.
 
 use crate::spec::{ExistingOutput, More, OutputTarget, Spec};

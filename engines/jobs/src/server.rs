@@ -1,4 +1,4 @@
-//! A list that many programs write at once: each connects to a Unix socket and sends lines, and is told what became of them.
+//! A list that many programs write at once: each connects to a Unix socket, sends lines and receives their results.
 //! A sender has a reader of its own, so lines never mix; a line that was cut off is no job. Only root and the user who runs the
 //! server may send. Protocol and ends: `README.md` beside this crate's manifest, under "A server".
 

@@ -1,4 +1,4 @@
-//! One job as the list tells it: words, and whatever else it asks for. Pure data; nothing is resolved.
+//! One job as the list describes it: words, and its other settings. Pure data; nothing is resolved.
 //! A waiting job costs its words and about 90 bytes; what few jobs have is boxed.
 
 use std::time::Duration;

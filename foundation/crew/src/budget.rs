@@ -1,4 +1,4 @@
-//! Hands: the right to use one core now. Who may take one, who must return one.
+//! Hands: the right to use one core now. Decides which run may take one, and which run must return one.
 //!
 //! [`Budget`] and [`Lease`] are what engines see. [`MachineWide`] stands behind them on a user's machine: one table for all
 //! runs (`foundation/crew/BUDGET.md`). [`InProcess`] is the budget of one process, for where there is no table.

@@ -1,4 +1,4 @@
-//! Who works on what, on how many cores, and what the run was bound by.
+//! Which run and which thread works on what, on how many cores, and what limited the run.
 //!
 //! Knows cores, threads and time; knows no file format and no flag. Engines bring their stages ([`pipeline::Stages`]);
 //! this crate brings order, bounds, staffing and honest books. Theory: `foundation/crew/README.md`.

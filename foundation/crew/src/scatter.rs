@@ -1,4 +1,4 @@
-//! Trees on many cores: tasks that make tasks, stolen by whoever has none, and a node that is left when all below it is done.
+//! Trees on many cores: tasks that spawn tasks, stolen by workers that have none, and a node that is left when all below it is done.
 //!
 //! Engines implement [`Tree`]; [`run`] drives them. It knows no file system: a node is a directory for one engine, anything with
 //! parts for another. Theory (order, bounds, why nothing is lost): `foundation/crew/SCATTER.md`.

@@ -1,5 +1,5 @@
 //! What bound a run, with the evidence and the next step that is not already taken. Pure data; text and JSON render it.
-//! Says "cannot tell" where the books do not allow a claim.
+//! The verdict is "cannot tell" if the measurements do not allow a claim.
 
 use crate::clocks::StageClock;
 use crate::forecast::{Forecast, forecast};

@@ -29,7 +29,7 @@ const USERS: [u32; 2] = [54_321, 54_322];
 
 /// Set for a child: what it does, step by step.
 const STEPS: &str = "CREW_TEST_STEPS";
-/// Where its table's directory is: `in PARENT` (the user's own there), `at FOLDER`, or nothing for the usual one.
+/// Where its table's directory is: `in PARENT` (the user's own there), `at DIRECTORY`, or nothing for the usual one.
 const DIRECTORY: &str = "CREW_TEST_FOLDER";
 /// Set where it takes its CPUs and quota as they are instead of [`CPUS`].
 const REAL: &str = "CREW_TEST_REAL";

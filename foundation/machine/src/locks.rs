@@ -1,4 +1,4 @@
-//! Who has locked a file (proc_locks(5)). For messages: the answer may be old when it is given.
+//! Which process has locked a file (proc_locks(5)). For messages: the answer may be old when it is returned.
 
 use crate::host::{Host, HostError};
 use crate::mounts::DeviceNumber;

@@ -1,5 +1,5 @@
 //! How much of the time tasks wait for a resource (`/proc/pressure`, PSI, Linux 4.20; Documentation/accounting/psi.rst).
-//! Of the whole machine: whose tasks they were is not told.
+//! Of the whole machine: the kernel does not report which tasks they were.
 
 use crate::host::{Host, HostError, parse_number};
 use std::path::{Path, PathBuf};

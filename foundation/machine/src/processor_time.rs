@@ -1,5 +1,5 @@
 //! What all CPUs together did since boot (`/proc/stat`), so that two samples say how busy the host was between them.
-//! Whose work it was cannot be told from this file.
+//! This file does not show which process did the work.
 
 use crate::host::{Host, HostError, parse_number};
 use std::path::Path;

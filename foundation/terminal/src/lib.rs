@@ -1,5 +1,5 @@
 //! The only crate that writes to a terminal: messages, progress, tables, units, quoted names.
-//! Seen by `commands` alone. Knows no command and reads no environment: what `NO_COLOR` or a flag says arrives as a value.
+//! Seen by `commands` alone. Knows no command and reads no environment: the meaning of `NO_COLOR` or a flag arrives as a value.
 //! Whatever a file name contains, no escape sequence of it reaches a terminal through here.
 
 mod display_width;

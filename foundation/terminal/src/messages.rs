@@ -1,5 +1,5 @@
-//! What a run tells a person besides its data, on standard error: errors, warnings, notes, reports, with hints.
-//! Chooses no words and no exit code; control characters in any text are escaped.
+//! Messages of a run to a person, on standard error, apart from its data: errors, warnings, notes, reports, with hints.
+//! Chooses no text and no exit code; control characters in any text are escaped.
 
 use crate::quote::printable;
 use crate::screen::Screen;

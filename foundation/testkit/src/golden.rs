@@ -1,4 +1,4 @@
-//! Golden command lines: small shell scripts whose whole output and exit code are written down beside them.
+//! Golden command lines: small shell scripts with their expected output and exit code beside them.
 //!
 //! A case is `NAME.cmd`, run by `sh` in a fresh directory, with `NAME.stdout`, `NAME.stderr` and `NAME.exit` (absent means
 //! empty, and 0). In an expected line `[..]` stands for anything. `MH_GOLDEN_ACCEPT=1` writes down what happened instead of

@@ -121,7 +121,7 @@ fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// After a kill, output that a stranger still holds open is not waited for longer than this.
+/// After a kill, output that another program still holds open is not waited for longer than this.
 const AFTER_KILL: Duration = Duration::from_secs(2);
 
 /// Runs `command` in a process group of its own until it has ended and its output is closed, or until time is up; then
@@ -139,7 +139,7 @@ pub fn run_to_end(mut command: Command, stdin: &[u8], time_limit: Duration) -> i
     if !in_time {
         // The leader has not been waited for, so that its number cannot have become another group's.
         kill_group(&child)?;
-        let _a_stranger_may_hold_them = are_closed(&all_closed, Instant::now() + AFTER_KILL);
+        let _another_may_hold_them = are_closed(&all_closed, Instant::now() + AFTER_KILL);
     }
     let status = child.wait()?;
     ended?;

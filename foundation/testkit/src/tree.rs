@@ -1,5 +1,5 @@
 //! Directory trees: making one for a test, and comparing what a program left with what it should have left.
-//! Compares names, contents, modes and times; owners, hard links and extended attributes are not looked at.
+//! Compares names, contents, modes and times, but not owners, hard links and extended attributes.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, FileTimes, Metadata, Permissions};

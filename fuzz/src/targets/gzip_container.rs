@@ -2,13 +2,13 @@
 //! Where flate2 accepts as well, it must have read the same bytes.
 
 use crate::decode::{Decoded, assert_agreement, decode, format, piece_bytes};
+use codec::compressed_reader::CompressedReader;
 use codec::list::survey_reader;
-use codec::packed_reader::PackedReader;
 use std::io::Read;
 
 /// Runs one input.
 pub fn run(input: &[u8]) {
-    let _told_or_refused = survey_reader(&mut PackedReader::memory(input.to_vec()));
+    let _told_or_refused = survey_reader(&mut CompressedReader::memory(input.to_vec()));
     let large = decode(format("gz"), input, 1 << 20);
     let small = decode(format("gz"), input, piece_bytes(input));
     assert_agreement(&large, &small);

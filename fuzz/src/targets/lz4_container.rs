@@ -2,14 +2,14 @@
 //! What the other implementation reads of its first frame, we must have read too.
 
 use crate::decode::{Decoded, assert_agreement, decode, format, piece_bytes};
+use codec::compressed_reader::CompressedReader;
 use codec::list::survey_reader;
-use codec::packed_reader::PackedReader;
 use lz4_flex::frame::FrameDecoder;
 use std::io::Read;
 
 /// Runs one input.
 pub fn run(input: &[u8]) {
-    let _told_or_refused = survey_reader(&mut PackedReader::memory(input.to_vec()));
+    let _told_or_refused = survey_reader(&mut CompressedReader::memory(input.to_vec()));
     let large = decode(format("lz4"), input, 1 << 20);
     let small = decode(format("lz4"), input, piece_bytes(input));
     assert_agreement(&large, &small);

@@ -8,7 +8,7 @@ use codec::format::UnitLayout;
 pub fn run(plain: &[u8]) {
     let level = i32::from(plain.first().copied().unwrap_or(1) % 9) + 1;
     let packed = encode("bz2", plain, level, UnitLayout::ParallelUnits);
-    assert!(packed.len() <= format("bz2").packed_bound(plain.len()), "the bound must hold");
+    assert!(packed.len() <= format("bz2").compressed_bound(plain.len()), "the bound must hold");
     assert_comes_back("bz2", &packed, plain);
     let theirs = mibz2::decode(&packed).expect("mibz2 reads what we wrote");
     assert!(theirs == plain, "mibz2 reads it otherwise");

@@ -10,7 +10,7 @@ pub fn run(plain: &[u8]) {
     let level = i32::from(plain.first().copied().unwrap_or(6) % 10);
     for layout in [UnitLayout::ParallelUnits, UnitLayout::Bgzf] {
         let packed = encode("gz", plain, level, layout);
-        assert!(packed.len() <= format("gz").packed_bound(plain.len()), "the bound must hold");
+        assert!(packed.len() <= format("gz").compressed_bound(plain.len()), "the bound must hold");
         assert_comes_back("gz", &packed, plain);
         // A run without a byte makes no BGZF block, only the end mark, which is the tail's to write.
         if packed.is_empty() {

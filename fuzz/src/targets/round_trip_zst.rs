@@ -18,7 +18,7 @@ pub fn run(plain: &[u8]) {
     assert_is_read(plain, &in_pieces(plain, level));
     for (plain, level) in [(plain, level), (&grown(plain), OWN_LEVEL)] {
         let packed = encode("zst", plain, level, UnitLayout::ParallelUnits);
-        assert!(packed.len() <= format("zst").packed_bound(plain.len()), "the bound must hold");
+        assert!(packed.len() <= format("zst").compressed_bound(plain.len()), "the bound must hold");
         assert_is_read(plain, &packed);
     }
 }

@@ -36,7 +36,7 @@ pub fn run(input: &[u8]) {
         // Sound or refused: what follows must hold of either.
         let _sound_or_refused = shown.expect("nothing else can fail");
         let limits = DecodeLimits {
-            unit_plain_bytes: 1 << 20,
+            unit_uncompressed_bytes: 1 << 20,
             unit_held_bytes: u64::MAX,
             window_bytes: 1 << 20,
             dictionary: None,

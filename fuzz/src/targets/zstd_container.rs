@@ -2,13 +2,13 @@
 //! Where libzstd's own loop over frames accepts as well, it must have read the same bytes.
 
 use crate::decode::{Decoded, PLAIN_BYTES, assert_agreement, decode, format, piece_bytes};
+use codec::compressed_reader::CompressedReader;
 use codec::list::survey_reader;
-use codec::packed_reader::PackedReader;
 use zstd_safe::{DCtx, InBuffer, OutBuffer};
 
 /// Runs one input.
 pub fn run(input: &[u8]) {
-    let _told_or_refused = survey_reader(&mut PackedReader::memory(input.to_vec()));
+    let _told_or_refused = survey_reader(&mut CompressedReader::memory(input.to_vec()));
     let large = decode(format("zst"), input, 1 << 20);
     let small = decode(format("zst"), input, piece_bytes(input));
     assert_agreement(&large, &small);

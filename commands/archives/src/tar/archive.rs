@@ -8,9 +8,9 @@ use archive::index::units::{ChosenMembers, Units};
 use archive::packed::{Decoding, Growth, decode_beside};
 use archive::read::looks_like_archive;
 use archive::source::FileSource;
+use codec::compressed_reader::CompressedReader;
 use codec::format::{DecodeLimits, Format, FormatFacts};
 use codec::lane::LaneInput;
-use codec::packed_reader::PackedReader;
 use codec::registry;
 use crew::budget::Lease;
 use crew::measures::Measures;
@@ -94,7 +94,7 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
     (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(told)?;
     let packed = match looks_like_archive(&head) {
         true => None,
-        false => registry::recognise(&mut PackedReader::memory(head.clone())).ok().map(|format| format.facts()),
+        false => registry::recognise(&mut CompressedReader::memory(head.clone())).ok().map(|format| format.facts()),
     };
     let way = match (total_bytes, packed) {
         (Some(_), found) => {
@@ -226,10 +226,10 @@ fn piped(head: Vec<u8>, file: File) -> BlockSource {
 const WINDOW_BYTES_MAX: u64 = 128 << 20;
 
 /// What a decoder may hold: in a unit, and in a stream.
-pub fn decode_limits(unit_plain_bytes: u64) -> DecodeLimits {
+pub fn decode_limits(unit_uncompressed_bytes: u64) -> DecodeLimits {
     DecodeLimits {
-        unit_plain_bytes,
-        unit_held_bytes: memory::unit_held_bytes(unit_plain_bytes),
+        unit_uncompressed_bytes,
+        unit_held_bytes: memory::unit_held_bytes(unit_uncompressed_bytes),
         window_bytes: WINDOW_BYTES_MAX,
         dictionary: None,
         stream_bytes: WINDOW_BYTES_MAX + (16 << 20),

@@ -61,8 +61,8 @@ pub fn creating(room: u64, width: usize, packing: Option<&Packing>) -> Fitting {
         None => fit(width, SPARE, room, archive::create::PLAIN_CHUNK_BYTES as u64, 0),
         Some(Packing { format, options }) => {
             let plain = format.chunk_bytes(options);
-            let held = if format.takes_pieces() { archive::create::PLAIN_CHUNK_BYTES } else { plain };
-            let slot = (held + format.packed_bound(plain)) as u64;
+            let held = if format.takes_segments() { archive::create::PLAIN_CHUNK_BYTES } else { plain };
+            let slot = (held + format.compressed_bound(plain)) as u64;
             fit(width, SPARE, room, slot, format.encoder_bytes(options))
         }
     }

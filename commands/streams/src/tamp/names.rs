@@ -3,7 +3,7 @@
 
 use super::manners::Manners;
 use codec::format::FormatFacts;
-use codec::registry::plain_name;
+use codec::registry::uncompressed_name;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -156,9 +156,9 @@ pub fn plain(path: &Path, suffix: Option<&str>, manners: &Manners) -> Result<Pat
     // A name that is not UTF-8 still ends in plain ASCII: the part before is put back byte for byte.
     let by_ending = || {
         let text = name.to_string_lossy();
-        let shorter = plain_name(&text)?;
+        let shorter = uncompressed_name(&text)?;
         if let Some(name) = name.to_str() {
-            return plain_name(name).map(OsString::from);
+            return uncompressed_name(name).map(OsString::from);
         }
         let cut = text.len() - shorter.len();
         let kept = name.as_bytes().len().checked_sub(cut)?;

@@ -215,7 +215,7 @@ fn format_of(args: &TampArgs) -> Result<(&'static dyn Format, &'static str), Fai
         registry::formats()
             .iter()
             .copied()
-            .find(|format| format.can_encode() && registry::is_packed_name(format.facts(), &ending))
+            .find(|format| format.can_encode() && registry::is_compressed_name(format.facts(), &ending))
     });
     if args.bgzf {
         return Ok((registry::by_name("gz").expect("gz is registered"), "--bgzf is a kind of gz"));
@@ -300,7 +300,7 @@ fn decode_direction(args: &TampArgs) -> Result<Direction, Failure> {
     let window_bytes = 1_u64 << args.long.unwrap_or(27).max(27);
     Ok(Direction::Decompress {
         limits: DecodeLimits {
-            unit_plain_bytes: PIPE_UNIT_BYTES_MAX,
+            unit_uncompressed_bytes: PIPE_UNIT_BYTES_MAX,
             unit_held_bytes: u64::MAX,
             window_bytes,
             dictionary: dictionary(args)?,
@@ -500,7 +500,7 @@ pub fn expectation(job: &Job) -> Plan {
     let hands = job.staffing.width as f64;
     if let Some(total) = job.total_bytes {
         let seconds = total as f64 / sample.bytes_per_second / hands;
-        let packed = (total as f64 * sample.packed_share) as u64;
+        let packed = (total as f64 * sample.compressed_share) as u64;
         plan.choose(
             "expect",
             format!("about {}, {} compressed", seconds_text(seconds), terminal::bytes(packed)),

@@ -203,7 +203,7 @@ impl Unpacker {
     /// Of pieces that hold `most` bytes each.
     fn new(format: &'static dyn Format, most: u64) -> Self {
         let limits = DecodeLimits {
-            unit_plain_bytes: most,
+            unit_uncompressed_bytes: most,
             unit_held_bytes: u64::MAX,
             window_bytes: most,
             dictionary: None,

@@ -15,7 +15,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 const LIMITS: DecodeLimits = DecodeLimits {
-    unit_plain_bytes: 8 << 20,
+    unit_uncompressed_bytes: 8 << 20,
     unit_held_bytes: u64::MAX,
     window_bytes: 8 << 20,
     dictionary: None,

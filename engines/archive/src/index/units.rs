@@ -6,8 +6,8 @@ use crate::blocks::{BLOCK_TARGET_BYTES, Block, BlockFeed};
 use crate::member::BLOCK_BYTES;
 use crate::source::Source;
 use codec::byte_buffer::ByteBuffer;
+use codec::compressed_reader::CompressedReader;
 use codec::format::{CutError, Cutter, DecodeLimits, Decoder, Format, NextUnit};
-use codec::packed_reader::PackedReader;
 use crew::pipeline::Pause;
 use std::fs::File;
 use std::io;
@@ -18,7 +18,7 @@ pub struct Units {
     file: Arc<File>,
     format: &'static dyn Format,
     limits: DecodeLimits,
-    reader: PackedReader,
+    reader: CompressedReader,
     cutter: Box<dyn Cutter>,
     decoder: Box<dyn Decoder>,
     packed: Vec<u8>,
@@ -37,7 +37,7 @@ impl Units {
     /// Of a file. Units longer than the limits allow are refused.
     pub fn new(file: Arc<File>, format: &'static dyn Format, limits: DecodeLimits) -> Self {
         Self {
-            reader: PackedReader::file(Arc::clone(&file), 0),
+            reader: CompressedReader::file(Arc::clone(&file), 0),
             cutter: format.cutter(&limits),
             decoder: format.decoder(&limits),
             file,
@@ -54,7 +54,7 @@ impl Units {
     /// Stands at a member from now on; positions count from there.
     pub fn go(&mut self, spot: &Spot) -> io::Result<()> {
         if self.unit != Some(spot.unit) {
-            self.reader = PackedReader::file(Arc::clone(&self.file), spot.unit);
+            self.reader = CompressedReader::file(Arc::clone(&self.file), spot.unit);
             self.cutter = self.format.cutter(&self.limits);
             if !self.decode()? {
                 return Err(unfit());
@@ -86,7 +86,7 @@ impl Units {
             if self.reader.take_into(bytes, &mut self.packed)? < bytes {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            let most = self.limits.unit_plain_bytes;
+            let most = self.limits.unit_uncompressed_bytes;
             let pause = &mut Pause::never();
             let decoded = self.decoder.decode(&self.packed, place.parameters, most, &mut self.plain, pause);
             decoded.map_err(io::Error::other)?;

@@ -2,10 +2,10 @@
 //! Reads nothing; the source fills it.
 
 use super::{GroupedUnit, UnitNumber};
+use crate::compressed_reader::CompressedReader;
 use crate::format::{DecodeLimits, Format, UnitPlace};
-use crate::packed_reader::PackedReader;
 
-/// Bytes of small units (BGZF blocks) that are handed to a worker together, plain or packed: a block alone is too little
+/// Bytes of small units (BGZF blocks) that are handed to a worker together, uncompressed or compressed: a block alone is too little
 /// work. Larger groups cost memory and divide less evenly.
 const GROUP_BYTES: u64 = 1 << 20;
 
@@ -27,7 +27,7 @@ impl UnitGroup {
     }
 
     /// Whether another unit may be looked for. A pipe that has nothing at hand is not waited for with units gathered.
-    pub fn has_room(&self, reader: &PackedReader) -> bool {
+    pub fn has_room(&self, reader: &CompressedReader) -> bool {
         let is_full =
             self.plain_bytes >= GROUP_BYTES || self.packed_bytes >= GROUP_BYTES || self.units.len() >= GROUP_UNITS;
         self.units.is_empty() || !(is_full || reader.would_wait())
@@ -36,7 +36,7 @@ impl UnitGroup {
     /// Whether one more unit belongs into it.
     pub fn takes(&self, place: &UnitPlace, format: Option<&'static dyn Format>, limits: &DecodeLimits) -> bool {
         let name = |format: Option<&dyn Format>| format.map(|format| format.facts().name);
-        let plain_bytes = place.plain.bound().unwrap_or(limits.unit_plain_bytes);
+        let plain_bytes = place.uncompressed.bound().unwrap_or(limits.unit_uncompressed_bytes);
         self.units.last().is_none_or(|last| {
             last.is_checked_later == place.is_checked_later
                 && name(self.format) == name(format)
@@ -47,7 +47,7 @@ impl UnitGroup {
 
     /// Adds one of `packed_bytes`.
     pub fn add(&mut self, number: UnitNumber, place: &UnitPlace, packed_bytes: usize, limits: &DecodeLimits) {
-        self.plain_bytes += place.plain.bound().unwrap_or(limits.unit_plain_bytes);
+        self.plain_bytes += place.uncompressed.bound().unwrap_or(limits.unit_uncompressed_bytes);
         self.packed_bytes += place.packed_bytes;
         self.units.push(GroupedUnit {
             number,

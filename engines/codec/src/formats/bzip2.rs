@@ -52,8 +52,8 @@ impl Format for Bzip2 {
         encode::chunk_bytes(options.level)
     }
 
-    fn packed_bound(&self, plain_bytes: usize) -> usize {
-        encode::packed_bound(plain_bytes)
+    fn compressed_bound(&self, plain_bytes: usize) -> usize {
+        encode::compressed_bound(plain_bytes)
     }
 
     fn encoder_bytes(&self, _options: &EncodeOptions) -> u64 {
@@ -61,7 +61,7 @@ impl Format for Bzip2 {
         10 << 20
     }
 
-    fn decoder_bytes(&self, _unit_plain_bytes: u64) -> u64 {
+    fn decoder_bytes(&self, _unit_uncompressed_bytes: u64) -> u64 {
         // mibz2's scratch for blocks of 900 kB.
         8 << 20
     }

@@ -2,12 +2,12 @@
 //! breaks off between codes reads as a shorter one.
 
 use crate::byte_buffer::ByteBuffer;
+use crate::compressed_reader::CompressedReader;
 use crate::error::{CodecError, UnitDefect};
 use crate::format::{
     CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, NextUnit, Remark,
     SegmentFill, StreamDecoder, Tail,
 };
-use crate::packed_reader::PackedReader;
 use crew::pipeline::{CutTurn, Pause};
 
 /// The format.
@@ -29,7 +29,7 @@ static FACTS: FormatFacts = FormatFacts {
 const MAGIC: [u8; 2] = [0x1f, 0x9d];
 const HEADER_BYTES: usize = 3;
 
-/// Packed bytes looked at at a time.
+/// Compressed bytes looked at at a time.
 const STEP_BYTES: usize = 64 << 10;
 
 const FIRST_BITS: u32 = 9;
@@ -54,7 +54,7 @@ impl Format for Compress {
         1 << 20
     }
 
-    fn packed_bound(&self, plain_bytes: usize) -> usize {
+    fn compressed_bound(&self, plain_bytes: usize) -> usize {
         plain_bytes
     }
 
@@ -62,7 +62,7 @@ impl Format for Compress {
         0
     }
 
-    fn decoder_bytes(&self, _unit_plain_bytes: u64) -> u64 {
+    fn decoder_bytes(&self, _unit_uncompressed_bytes: u64) -> u64 {
         0
     }
 
@@ -89,7 +89,7 @@ struct WholeCutter {
 }
 
 impl Cutter for WholeCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
+    fn next(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError> {
         let (head, _) = input.ahead(HEADER_BYTES, STEP_BYTES)?;
         if head.is_empty() {
             return Ok(NextUnit::End);
@@ -151,11 +151,11 @@ impl LzwStream {
         }
     }
 
-    /// Takes the next code off the front of `packed`; nothing where that does not hold it whole.
-    fn code(&mut self, packed: &mut &[u8]) -> Option<usize> {
+    /// Takes the next code off the front of `compressed`; nothing where that does not hold it whole.
+    fn code(&mut self, compressed: &mut &[u8]) -> Option<usize> {
         while self.held_bits < self.bits {
-            let (&byte, rest) = packed.split_first()?;
-            *packed = rest;
+            let (&byte, rest) = compressed.split_first()?;
+            *compressed = rest;
             self.held |= u64::from(byte) << self.held_bits;
             self.held_bits += 8;
         }
@@ -167,8 +167,8 @@ impl LzwStream {
         Some(code as usize)
     }
 
-    /// Decodes one code into `waiting`. Returns false where `packed` does not hold it whole.
-    fn step(&mut self, packed: &mut &[u8]) -> Result<bool, UnitDefect> {
+    /// Decodes one code into `waiting`. Returns false where `compressed` does not hold it whole.
+    fn step(&mut self, compressed: &mut &[u8]) -> Result<bool, UnitDefect> {
         // COMPAT: codes grow to ten bits also where the header says nine: so compress writes them no longer, and so it and gzip read them.
         if self.next >= 1 << self.bits && (self.bits < self.bits_max || self.bits == FIRST_BITS) {
             self.next_bits = self.bits + 1;
@@ -177,11 +177,11 @@ impl LzwStream {
             // What is left of a group of eight codes is stepped over.
             if self.codes_in_group == 0 {
                 self.bits = self.next_bits;
-            } else if self.code(packed).is_none() {
+            } else if self.code(compressed).is_none() {
                 return Ok(false);
             }
         }
-        let Some(code) = self.code(packed) else { return Ok(false) };
+        let Some(code) = self.code(compressed) else { return Ok(false) };
         if code == CLEAR && self.has_clear && !self.is_first {
             self.next_bits = FIRST_BITS;
             (self.next, self.before) = (first_free(true), None);
@@ -232,26 +232,26 @@ fn first_free(has_clear: bool) -> usize {
 impl StreamDecoder for LzwStream {
     fn fill(
         &mut self,
-        input: &mut PackedReader,
-        plain: &mut ByteBuffer,
-        piece_bytes: usize,
+        input: &mut CompressedReader,
+        uncompressed: &mut ByteBuffer,
+        segment_bytes: usize,
         turn: &mut CutTurn<'_>,
     ) -> Result<SegmentFill, CutError> {
-        plain.clear();
+        uncompressed.clear();
         if !self.header_read {
             input.consume(HEADER_BYTES);
             self.header_read = true;
         }
         loop {
-            let (packed, at_end) = input.ahead(1, STEP_BYTES)?;
-            let mut rest = packed;
-            let goes_on = turn.with_hand(|| self.decode(&mut rest, plain, piece_bytes))?;
-            let consumed = packed.len() - rest.len();
+            let (compressed, at_end) = input.ahead(1, STEP_BYTES)?;
+            let mut rest = compressed;
+            let goes_on = turn.with_hand(|| self.decode(&mut rest, uncompressed, segment_bytes))?;
+            let consumed = compressed.len() - rest.len();
             input.consume(consumed);
             if !goes_on && at_end {
                 return Ok(SegmentFill::Last(None));
             }
-            if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
+            if uncompressed.len() == segment_bytes || (!uncompressed.is_empty() && input.would_wait()) {
                 return Ok(SegmentFill::More);
             }
         }
@@ -259,21 +259,26 @@ impl StreamDecoder for LzwStream {
 }
 
 impl LzwStream {
-    /// Decodes until `plain` has `piece_bytes`. Returns false where `packed` ends before.
-    fn decode(&mut self, packed: &mut &[u8], plain: &mut ByteBuffer, piece_bytes: usize) -> Result<bool, UnitDefect> {
+    /// Decodes until `uncompressed` has `segment_bytes`. Returns false where `compressed` ends before.
+    fn decode(
+        &mut self,
+        compressed: &mut &[u8],
+        uncompressed: &mut ByteBuffer,
+        segment_bytes: usize,
+    ) -> Result<bool, UnitDefect> {
         loop {
             // Strings come out last byte first.
-            let count = self.waiting.len().min(piece_bytes - plain.len());
+            let count = self.waiting.len().min(segment_bytes - uncompressed.len());
             let kept = self.waiting.len() - count;
-            for (target, &byte) in plain.room(count).iter_mut().zip(self.waiting[kept..].iter().rev()) {
+            for (target, &byte) in uncompressed.room(count).iter_mut().zip(self.waiting[kept..].iter().rev()) {
                 *target = byte;
             }
-            plain.grow(count);
+            uncompressed.grow(count);
             self.waiting.truncate(kept);
-            if plain.len() == piece_bytes {
+            if uncompressed.len() == segment_bytes {
                 return Ok(true);
             }
-            if !self.step(packed)? {
+            if !self.step(compressed)? {
                 return Ok(false);
             }
         }

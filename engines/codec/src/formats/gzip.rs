@@ -35,7 +35,7 @@ static FACTS: FormatFacts = FormatFacts {
     check: "crc32",
 };
 
-/// Plain bytes in one member. Smaller loses ratio (each member starts without history: 1 MiB costs 0.5 % on source code),
+/// Uncompressed bytes in one member. Smaller loses ratio (each member starts without history: 1 MiB costs 0.5 % on source code),
 /// larger costs memory and starves many hands on small files. Chosen in docs/journal/0001-tamp-first-slice.md.
 const MEMBER_BYTES: usize = 1 << 20;
 
@@ -57,13 +57,13 @@ impl Format for Gzip {
 
     fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
         match options.layout {
-            UnitLayout::Bgzf => encode::BGZF_BLOCKS_A_CHUNK * encode::BGZF_PLAIN_BYTES,
+            UnitLayout::Bgzf => encode::BGZF_BLOCKS_A_CHUNK * encode::BGZF_UNCOMPRESSED_BYTES,
             UnitLayout::ParallelUnits | UnitLayout::SingleUnit => MEMBER_BYTES,
         }
     }
 
-    fn packed_bound(&self, plain_bytes: usize) -> usize {
-        encode::packed_bound(plain_bytes)
+    fn compressed_bound(&self, plain_bytes: usize) -> usize {
+        encode::compressed_bound(plain_bytes)
     }
 
     fn encoder_bytes(&self, options: &EncodeOptions) -> u64 {
@@ -71,7 +71,7 @@ impl Format for Gzip {
         if options.level > 9 { 10 << 20 } else { 2 << 20 }
     }
 
-    fn decoder_bytes(&self, _unit_plain_bytes: u64) -> u64 {
+    fn decoder_bytes(&self, _unit_uncompressed_bytes: u64) -> u64 {
         256 << 10
     }
 
@@ -97,12 +97,12 @@ impl Format for Gzip {
         Some(encode::aside(bytes))
     }
 
-    fn open_aside(&self, packed: &[u8]) -> Option<Vec<u8>> {
-        encode::open_aside(packed)
+    fn open_aside(&self, compressed: &[u8]) -> Option<Vec<u8>> {
+        encode::open_aside(compressed)
     }
 
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
-        Box::new(cut::GzipCutter::new(limits.unit_plain_bytes))
+        Box::new(cut::GzipCutter::new(limits.unit_uncompressed_bytes))
     }
 
     fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {

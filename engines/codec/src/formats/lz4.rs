@@ -45,15 +45,15 @@ impl Format for Lz4 {
         encode::FRAME_BYTES
     }
 
-    fn packed_bound(&self, plain_bytes: usize) -> usize {
-        encode::packed_bound(plain_bytes)
+    fn compressed_bound(&self, plain_bytes: usize) -> usize {
+        encode::compressed_bound(plain_bytes)
     }
 
     fn encoder_bytes(&self, _options: &EncodeOptions) -> u64 {
         512 << 10
     }
 
-    fn decoder_bytes(&self, _unit_plain_bytes: u64) -> u64 {
+    fn decoder_bytes(&self, _unit_uncompressed_bytes: u64) -> u64 {
         0
     }
 

@@ -1,13 +1,13 @@
 //! .lz (lzip, doc/lzip manual of lzip): members of LZMA data with a CRC-32 and both lengths behind them, read only. A member's
 //! length stands at its end, so members are decoded one behind another, by liblzma.
 
+use crate::compressed_reader::CompressedReader;
 use crate::error::{CodecError, UnitDefect};
 use crate::format::{
     CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, NextUnit, Tail,
     check_stream_bytes,
 };
 use crate::formats::lzma::{NoUnits, WholeStream};
-use crate::packed_reader::PackedReader;
 use liblzma::stream::Stream;
 
 /// The format.
@@ -55,7 +55,7 @@ impl Format for Lzip {
         1 << 20
     }
 
-    fn packed_bound(&self, plain_bytes: usize) -> usize {
+    fn compressed_bound(&self, plain_bytes: usize) -> usize {
         plain_bytes
     }
 
@@ -63,7 +63,7 @@ impl Format for Lzip {
         0
     }
 
-    fn decoder_bytes(&self, _unit_plain_bytes: u64) -> u64 {
+    fn decoder_bytes(&self, _unit_uncompressed_bytes: u64) -> u64 {
         0
     }
 
@@ -90,7 +90,7 @@ struct MemberCutter {
 }
 
 impl Cutter for MemberCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
+    fn next(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError> {
         let (head, _) = input.ahead(HEADER_BYTES, HEADER_BYTES)?;
         if head.is_empty() {
             return Ok(NextUnit::End);

@@ -2,13 +2,13 @@
 //! divided, so both directions are liblzma's on one core, with reading and writing on others.
 
 use crate::byte_buffer::ByteBuffer;
+use crate::compressed_reader::CompressedReader;
 use crate::error::{CodecError, UnitDefect};
 use crate::format::{
     CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, NextUnit,
     SegmentFill, StreamDecoder, StreamEncoder, Tail, check_stream_bytes,
 };
 use crate::formats::xz;
-use crate::packed_reader::PackedReader;
 use crew::pipeline::{CutTurn, Pause};
 use liblzma::stream::{Action, LzmaOptions, PRESET_EXTREME, Status, Stream};
 
@@ -28,13 +28,13 @@ static FACTS: FormatFacts = FormatFacts {
     check: "none",
 };
 
-/// Properties, dictionary size, plain size.
+/// Properties, dictionary size, uncompressed size.
 const HEADER_BYTES: usize = 13;
 
-/// Packed bytes given to the library at a time, and room for what comes out.
+/// Compressed bytes given to the library at a time, and room for what comes out.
 const STEP_BYTES: usize = 64 << 10;
 
-/// Plain bytes taken at a time: there are no units. Few, since hands move between chunks alone where one stream is all there is: 50 ms at the
+/// Uncompressed bytes taken at a time: there are no units. Few, since hands move between chunks alone where one stream is all there is: 50 ms at the
 /// highest level.
 const CHUNK_BYTES: usize = 64 << 10;
 
@@ -61,7 +61,7 @@ impl Format for Lzma {
         CHUNK_BYTES
     }
 
-    fn packed_bound(&self, plain_bytes: usize) -> usize {
+    fn compressed_bound(&self, plain_bytes: usize) -> usize {
         plain_bytes + plain_bytes / 64 + HEADER_BYTES + STEP_BYTES
     }
 
@@ -69,7 +69,7 @@ impl Format for Lzma {
         xz::encoder_bytes(options)
     }
 
-    fn decoder_bytes(&self, _unit_plain_bytes: u64) -> u64 {
+    fn decoder_bytes(&self, _unit_uncompressed_bytes: u64) -> u64 {
         0
     }
 
@@ -103,19 +103,19 @@ struct WholeEncoder {
 impl StreamEncoder for WholeEncoder {
     fn encode(
         &mut self,
-        plain: &[u8],
+        uncompressed: &[u8],
         ends: bool,
-        packed: &mut ByteBuffer,
+        compressed: &mut ByteBuffer,
         _pause: &mut Pause<'_>,
     ) -> Result<(), CodecError> {
         let action = if ends { Action::Finish } else { Action::Run };
-        let mut rest = plain;
+        let mut rest = uncompressed;
         loop {
             let (consumed, produced) = (self.stream.total_in(), self.stream.total_out());
-            let status = self.stream.process(rest, packed.room(STEP_BYTES), action).map_err(xz::library_error)?;
+            let status = self.stream.process(rest, compressed.room(STEP_BYTES), action).map_err(xz::library_error)?;
             // Both fit into what was given.
             rest = &rest[(self.stream.total_in() - consumed) as usize..];
-            packed.grow((self.stream.total_out() - produced) as usize);
+            compressed.grow((self.stream.total_out() - produced) as usize);
             let is_done = if ends { status == Status::StreamEnd } else { rest.is_empty() };
             if is_done {
                 return Ok(());
@@ -131,7 +131,7 @@ struct WholeCutter {
 }
 
 impl Cutter for WholeCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
+    fn next(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError> {
         let (head, _) = input.ahead(HEADER_BYTES, STEP_BYTES)?;
         if head.is_empty() {
             return Ok(NextUnit::End);
@@ -160,22 +160,22 @@ impl WholeStream {
 impl StreamDecoder for WholeStream {
     fn fill(
         &mut self,
-        input: &mut PackedReader,
-        plain: &mut ByteBuffer,
-        piece_bytes: usize,
+        input: &mut CompressedReader,
+        uncompressed: &mut ByteBuffer,
+        segment_bytes: usize,
         turn: &mut CutTurn<'_>,
     ) -> Result<SegmentFill, CutError> {
-        plain.clear();
+        uncompressed.clear();
         loop {
-            let (packed, at_end) = input.ahead(1, STEP_BYTES)?;
+            let (compressed, at_end) = input.ahead(1, STEP_BYTES)?;
             let (consumed, produced) = (self.stream.total_in(), self.stream.total_out());
             // A stream of unknown length that breaks off is told by `Finish` alone.
             let action = if at_end { Action::Finish } else { Action::Run };
-            let room = plain.room(piece_bytes - plain.len());
-            let outcome = turn.with_hand(|| self.stream.process(packed, room, action));
+            let room = uncompressed.room(segment_bytes - uncompressed.len());
+            let outcome = turn.with_hand(|| self.stream.process(compressed, room, action));
             let (consumed, produced) = (self.stream.total_in() - consumed, self.stream.total_out() - produced);
             // Both fit into what was given.
-            plain.grow(produced as usize);
+            uncompressed.grow(produced as usize);
             input.consume(consumed as usize);
             if outcome.map_err(UnitDefect::Lzma)? == Status::StreamEnd {
                 return Ok(SegmentFill::Last(None));
@@ -183,7 +183,7 @@ impl StreamDecoder for WholeStream {
             if at_end && consumed == 0 && produced == 0 {
                 return Err(UnitDefect::Truncated.into());
             }
-            if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
+            if uncompressed.len() == segment_bytes || (!uncompressed.is_empty() && input.would_wait()) {
                 return Ok(SegmentFill::More);
             }
         }

@@ -26,8 +26,8 @@ pub(crate) fn wrap(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// What a frame of ours holds.
-pub(crate) fn unwrap(packed: &[u8]) -> Option<Vec<u8>> {
-    let (head, content) = packed.split_at_checked(HEADER_BYTES)?;
-    let is_ours = head.starts_with(&MAGIC) && length(head) == Some(Some(packed.len() as u64));
+pub(crate) fn unwrap(compressed: &[u8]) -> Option<Vec<u8>> {
+    let (head, content) = compressed.split_at_checked(HEADER_BYTES)?;
+    let is_ours = head.starts_with(&MAGIC) && length(head) == Some(Some(compressed.len() as u64));
     is_ours.then(|| content.to_vec())
 }

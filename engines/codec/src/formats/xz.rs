@@ -48,29 +48,29 @@ impl Format for Xz {
         encode::block_bytes(options)
     }
 
-    fn packed_bound(&self, plain_bytes: usize) -> usize {
-        encode::packed_bound(plain_bytes)
+    fn compressed_bound(&self, plain_bytes: usize) -> usize {
+        encode::compressed_bound(plain_bytes)
     }
 
     fn encoder_bytes(&self, options: &EncodeOptions) -> u64 {
         encoder_bytes(options)
     }
 
-    fn decoder_bytes(&self, unit_plain_bytes: u64) -> u64 {
+    fn decoder_bytes(&self, unit_uncompressed_bytes: u64) -> u64 {
         // The dictionary of a block is not longer than the block; the kernel needs none.
-        unit_plain_bytes + (256 << 10)
+        unit_uncompressed_bytes + (256 << 10)
     }
 
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
         Ok(Box::new(encode::BlockEncoder::new(options)))
     }
 
-    fn takes_pieces(&self) -> bool {
+    fn takes_segments(&self) -> bool {
         true
     }
 
     fn unit_encoder(&self, options: &EncodeOptions, plain_bytes: usize) -> Result<Box<dyn StreamEncoder>, CodecError> {
-        Ok(Box::new(encode::PieceEncoder::new(options, plain_bytes)?))
+        Ok(Box::new(encode::SegmentEncoder::new(options, plain_bytes)?))
     }
 
     fn head(&self, options: &EncodeOptions) -> Vec<u8> {

@@ -54,7 +54,7 @@ impl Format for Zstd {
         encode::frame_bytes(options.level)
     }
 
-    fn packed_bound(&self, plain_bytes: usize) -> usize {
+    fn compressed_bound(&self, plain_bytes: usize) -> usize {
         zstd_safe::compress_bound(plain_bytes)
     }
 
@@ -62,7 +62,7 @@ impl Format for Zstd {
         encode::context_bytes(options)
     }
 
-    fn decoder_bytes(&self, _unit_plain_bytes: u64) -> u64 {
+    fn decoder_bytes(&self, _unit_uncompressed_bytes: u64) -> u64 {
         256 << 10
     }
 
@@ -85,8 +85,8 @@ impl Format for Zstd {
         skippable::wrap(bytes)
     }
 
-    fn open_aside(&self, packed: &[u8]) -> Option<Vec<u8>> {
-        skippable::unwrap(packed)
+    fn open_aside(&self, compressed: &[u8]) -> Option<Vec<u8>> {
+        skippable::unwrap(compressed)
     }
 
     fn tail_bytes(&self, end: &[u8]) -> u64 {

@@ -16,7 +16,7 @@ const MEMORY_NS: f64 = 10e9;
 /// A chunk from the producer.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// Plain bytes.
+    /// Uncompressed bytes.
     pub bytes: u64,
     /// How long we waited for them and read them.
     pub reading_ns: u64,

@@ -51,7 +51,7 @@ pub struct World {
     pub byte_ns: &'static [f64],
     pub hands: usize,
     pub stretches: Vec<ProducerStretch>,
-    /// Packed bytes a second that the sink takes.
+    /// Compressed bytes a second that the sink takes.
     pub sink_rate: f64,
     /// This chunk takes twenty times as long as it should: its worker was stopped.
     pub stopped_chunk: Option<u64>,

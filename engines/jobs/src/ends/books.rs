@@ -1,5 +1,5 @@
 //! The books of a run: its journal and its job log, what earlier runs wrote into them, and the files that its jobs have made.
-//! A book that cannot be written is closed; why is kept for whoever holds the run ([`RunBooks::take_faults`]).
+//! A book that cannot be written is closed; the cause is kept for the owner of the run ([`RunBooks::take_faults`]).
 
 use crate::joblog::Joblog;
 use crate::journal::{EarlierEnd, JobRecord, Journal, JournalDone};

@@ -1,5 +1,5 @@
 //! What a run remembers of its jobs for the verdict and for the time left: their times in the order of their starts, the longest chains
-//! of those that waited for each other, and the last times for whoever watches. Bounded whatever the list's length.
+//! of those that waited for each other, and the last times for observers. Bounded whatever the list's length.
 
 use crate::schedule;
 use crate::spec::More;

@@ -1,4 +1,4 @@
-//! What those who watch a run are told, and how they answer.
+//! Events that observers of a run receive, and their answers.
 
 use super::{ForegroundTurn, JobEnd, JobQuestion};
 use crate::halt::Halt;

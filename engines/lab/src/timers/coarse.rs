@@ -1,4 +1,4 @@
-//! Calls that keep a coarser clock than the rest: CPU time as times(2) tells it, clock(3), the interval timers of CPU time.
+//! Calls that keep a coarser clock than the rest: CPU time as times(2) returns it, clock(3), the interval timers of CPU time.
 //! In 2012 they stayed at 10 ms; here each is asked.
 
 use super::clocks::smallest_step;

@@ -1,4 +1,4 @@
-//! Who holds what, and why the others wait: the table as people and their scripts want to see it. Pure data.
+//! Which run holds which hands, and why the others wait: the table as people and their scripts want to see it. Pure data.
 //! Changes nothing, but that it frees what the dead held.
 
 use super::cpu_set::CpuSet;

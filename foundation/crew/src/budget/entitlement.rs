@@ -1,4 +1,4 @@
-//! Who may hold how many hands: a pure function of what the table says, computed alike by every run.
+//! How many hands each run may hold: a pure function of the table, computed alike by every run.
 //! Takes nothing and asks nobody; `machine_wide` acts on the answer. Why nobody starves: `foundation/crew/BUDGET.md`.
 
 mod seating;

@@ -1,5 +1,5 @@
-//! The protocol of the hand words: take, give back, and what becomes of the hands of those who died or were stopped.
-//! Decides nothing about who is entitled, never waits, and holds no lock of its own. Theory: `foundation/crew/BUDGET.md`.
+//! The protocol of the hand words: take, give back, and reap the hands of runs that died or were stopped.
+//! Does not decide which run is entitled, never waits, and holds no lock of its own. Theory: `foundation/crew/BUDGET.md`.
 //!
 //! The one rule behind every repair: read the word, *then* ask whether its owner is gone, then compare and swap that very
 //! word. Each taking is one of its kind ([`HandWord`]), so what is freed is a hand of the one who was asked about, or nothing.

@@ -1,5 +1,5 @@
 //! The budget of all runs of a user on this machine: a lease is a row of the shared table, and waits with the others.
-//! Without a table it is the budget of one process, and says why. Theory: `foundation/crew/BUDGET.md`.
+//! Without a table it is the budget of one process, and reports why. Theory: `foundation/crew/BUDGET.md`.
 
 mod lookout;
 mod proxy;

@@ -1,4 +1,4 @@
-//! A run's row: what it says about itself, written by its owner and read by everybody.
+//! A run's row: its own description, written by its owner and read by all runs.
 //! Everything read is untrusted: clamped to what can be, never used as an index before it was compared with a bound.
 
 use super::cpu_set::{Bits, CpuSet};

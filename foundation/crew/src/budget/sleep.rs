@@ -1,5 +1,5 @@
-//! Sleeping until the table changes: on a wake word, and on the death words of the runs in it, whose death announces itself by nothing else.
-//! Used by whoever is hungry, who has a wake word of its own, and by those who only watch: theirs is the generation.
+//! Sleeping until the table changes: on a wake word, and on the death words of the runs in it, because nothing else announces a death.
+//! Used by hungry runs, each of which has a wake word of its own, and by watchers, which sleep on the generation.
 
 use super::layout::{ROWS, field, row_word};
 use super::memory::Memory;

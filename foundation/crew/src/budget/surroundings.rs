@@ -1,4 +1,4 @@
-//! What a run says about its place on the machine: its CPUs, the quota it shares, which process it is.
+//! A run's place on the machine: its CPUs, the quota it shares, its process.
 //! Read once when the budget is opened; holds no class and no weight.
 
 use super::cpu_set::CpuSet;

@@ -1,4 +1,4 @@
-//! The table's file: where it lies, how it comes into being, who may be trusted with it, and whether it is still there.
+//! The table's file: its path, how it is created, which owner is trusted, and whether it still exists.
 //! Knows the header; rows and hands belong to `row` and `hands`.
 
 use super::layout::{

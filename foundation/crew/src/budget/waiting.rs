@@ -1,5 +1,5 @@
 //! Workers that wait for other machines and hardly compute, several on one hand: a hand is the right to use a core, and they would leave it idle.
-//! Whoever computes beside them takes its hands from the lease itself.
+//! A thread that computes beside them takes its hands from the lease itself.
 
 use super::{Hand, HandBooks, HandPlace, Lease};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait_for};

@@ -1,5 +1,5 @@
 //! How many hands a run has a use for, learnt while it goes: a run whose source has become slow needs fewer than it was given,
-//! and says so, so that others are served by it; as soon as work waits again it wants more. Pure: time comes in as a value.
+//! and reports it, so that other runs get them; when work waits again it wants more. Pure: time comes in as a value.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The pipeline's scheduler: who may do what next, as a state machine without threads, clocks or I/O.
+//! The pipeline's scheduler: which worker may do what next, as a state machine without threads, clocks or I/O.
 //!
 //! `threaded` holds it under one lock and carries out the tasks. Every rule that keeps the run bounded, ordered and free
 //! of deadlock is in this file; `foundation/crew/README.md` argues why they suffice.

@@ -1,4 +1,4 @@
-//! What a program has a use for, by what its threads did over a time. Knows no table and asks no kernel: it is told.
+//! How many cores a program has a use for, from what its threads did over a time. Knows no table and asks no kernel: measurements are passed in.
 
 use std::collections::VecDeque;
 

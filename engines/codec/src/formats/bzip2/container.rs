@@ -1,5 +1,5 @@
 //! The bzip2 container: stream headers, the two magic numbers, what stands at the front of a block, and how a block's
-//! place is packed into its unit's parameters. The format has no specification but its own source and format notes.
+//! place is compressed into its unit's parameters. The format has no specification but its own source and format notes.
 //!
 //! A stream is `BZh1` to `BZh9`, blocks, an end mark with the folded checksums of the blocks, and zero bits up to a byte.
 //! Everything between header and end mark stands at any bit; bits are counted from a byte's highest.
@@ -19,14 +19,14 @@ pub(super) const END_MAGIC: u64 = 0x1772_4538_5090;
 /// Magic number and checksum, of a block as of a stream's end.
 pub(super) const MARK_BITS: u64 = MAGIC_BITS + 32;
 
-/// Plain bytes that a run of five bytes stands for at most: four alike and a count up to 255.
+/// Uncompressed bytes that a run of five bytes stands for at most: four alike and a count up to 255.
 const RUN_BYTES_MAX: u64 = 4 + 255;
 
 /// A block holds so many bytes a level, after runs were shortened.
 pub(super) const LEVEL_BYTES: usize = 100_000;
 
 /// The most that a block of a level decodes to.
-pub(super) fn plain_bound(level: u32) -> u64 {
+pub(super) fn uncompressed_bound(level: u32) -> u64 {
     u64::from(level) * LEVEL_BYTES as u64 / 5 * RUN_BYTES_MAX
 }
 
@@ -68,7 +68,7 @@ const SELECTORS_SEEN: u64 = 256;
 
 /// Whether what follows a block magic at `bit` can be the front of a block, as far as `bytes` reach.
 ///
-/// The magic's 48 bits come up by chance once in 35 TB of packed data; with this, never. A file that was made to deceive
+/// The magic's 48 bits come up by chance once in 35 TB of compressed data; with this, never. A file that was made to deceive
 /// passes; see [`super::cut`].
 pub(super) fn is_plausible_block(bytes: &[u8], bit: u64, level: u32) -> bool {
     block_front(bytes, bit + MARK_BITS, level).unwrap_or(true)
@@ -125,7 +125,7 @@ pub(super) struct BlockPlace {
     /// The stream's level.
     pub level: u32,
     /// Whether this is the only reading there is (a pipe's): then a block that is larger than a worker should hold is
-    /// decoded all the same. LIMIT: [`plain_bound`].
+    /// decoded all the same. LIMIT: [`uncompressed_bound`].
     pub is_only_reading: bool,
     /// The stream's checksum folded up to this block, for decoding on in series.
     pub crc_before: u32,
@@ -133,7 +133,7 @@ pub(super) struct BlockPlace {
 
 impl BlockPlace {
     /// As a unit's parameters.
-    pub fn packed(self) -> u64 {
+    pub fn compressed(self) -> u64 {
         u64::from(self.crc_before) << 32
             | u64::from(self.is_only_reading) << 12
             | u64::from(self.level) << 8
@@ -142,7 +142,7 @@ impl BlockPlace {
     }
 
     /// From a unit's parameters.
-    pub fn unpacked(parameters: u64) -> Self {
+    pub fn uncompressed(parameters: u64) -> Self {
         // Each field was put there with these widths.
         let field = |shift: u32, mask: u64| (parameters >> shift & mask) as u32;
         Self {
@@ -203,7 +203,7 @@ mod tests {
                 is_only_reading: end_bit.is_none(),
                 crc_before: 0xdead_beef,
             };
-            assert_eq!(BlockPlace::unpacked(place.packed()), place);
+            assert_eq!(BlockPlace::uncompressed(place.compressed()), place);
         }
     }
 

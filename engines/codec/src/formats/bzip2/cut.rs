@@ -10,13 +10,13 @@
 
 use super::container::{
     BlockPlace, FRONT_BYTES, HEADER_BYTES, LEVEL_BYTES, MARK_BITS, could_be_a_header, crc_at, folded,
-    is_plausible_block, level_of, plain_bound,
+    is_plausible_block, level_of, uncompressed_bound,
 };
 use super::decode::SeriesDecoder;
 use super::scan::{Bzip2Magic, MarkFinder, mark_at};
+use crate::compressed_reader::CompressedReader;
 use crate::error::UnitDefect;
-use crate::format::{CutError, Cutter, DecodeLimits, NextUnit, PlainSize, UnitPlace, check_stream_bytes};
-use crate::packed_reader::PackedReader;
+use crate::format::{CutError, Cutter, DecodeLimits, NextUnit, UncompressedSize, UnitPlace, check_stream_bytes};
 
 /// LIMIT: no encoder makes a block of 900 000 bytes longer than this: 18 002 groups of 50 codes of 20 bits are 2.25 MB.
 /// Only code tables padded with steps up and down could be longer; a file without marks must not fill the memory.
@@ -58,7 +58,7 @@ pub(super) enum Between {
 }
 
 /// Looks at what stands where a stream may begin.
-pub(super) fn between_streams(input: &mut PackedReader, streams: u64) -> Result<Between, CutError> {
+pub(super) fn between_streams(input: &mut CompressedReader, streams: u64) -> Result<Between, CutError> {
     let (head, at_end) = input.ahead(HEADER_BYTES, STEP_BYTES)?;
     if head.is_empty() {
         return Ok(Between::End);
@@ -89,7 +89,7 @@ impl Bzip2BlockCutter {
         Self { finder: MarkFinder::new(), limits: *limits, streams: 0, place: Place::BetweenStreams }
     }
 
-    fn header(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
+    fn header(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError> {
         match between_streams(input, self.streams)? {
             Between::End => Ok(NextUnit::End),
             Between::Padding { bytes } => Ok(NextUnit::Zeros { bytes }),
@@ -108,7 +108,7 @@ impl Bzip2BlockCutter {
         }
     }
 
-    fn mark(&mut self, input: &mut PackedReader, stream: Stream) -> Result<NextUnit, CutError> {
+    fn mark(&mut self, input: &mut CompressedReader, stream: Stream) -> Result<NextUnit, CutError> {
         let bit = u64::from(stream.bit);
         let (bytes, _) = input.ahead(mark_bytes(bit), STEP_BYTES)?;
         match mark_at(bytes, bit) {
@@ -125,7 +125,7 @@ impl Bzip2BlockCutter {
     }
 
     /// The block whose mark stands at the reader's position, up to the next mark.
-    fn block(&mut self, input: &mut PackedReader, stream: Stream) -> Result<NextUnit, CutError> {
+    fn block(&mut self, input: &mut CompressedReader, stream: Stream) -> Result<NextUnit, CutError> {
         let begins = u64::from(stream.bit);
         let is_only_reading = input.regular_file().is_none();
         let mut from_bit = begins + MARK_BITS;
@@ -157,7 +157,7 @@ impl Bzip2BlockCutter {
     }
 }
 
-/// What decoding a block takes, its packed bytes included: the longest block, eight bytes for each of its places.
+/// What decoding a block takes, its compressed bytes included: the longest block, eight bytes for each of its places.
 fn decoding_bytes(level: u32) -> u64 {
     BLOCK_BYTES_MAX as u64 + 8 * u64::from(level) * LEVEL_BYTES as u64
 }
@@ -166,7 +166,7 @@ fn decoding_bytes(level: u32) -> u64 {
 fn is_tight(level: u32, limits: &DecodeLimits) -> bool {
     let is_promised = limits.stream_bytes < u64::MAX;
     let usual = u64::from(level) * LEVEL_BYTES as u64 * USUAL_GROWTH;
-    limits.unit_plain_bytes < if is_promised { plain_bound(level) } else { usual }
+    limits.unit_uncompressed_bytes < if is_promised { uncompressed_bound(level) } else { usual }
 }
 
 /// How much undoing runs makes of a block, nearly always; only data of long runs come to more, and 52 times at most.
@@ -183,8 +183,8 @@ fn unit(stream: Stream, end: u64, end_bit: Option<u32>, is_only_reading: bool) -
     UnitPlace {
         packed_bytes: end / 8,
         shared_bytes: usize::from(!end.is_multiple_of(8)),
-        plain: PlainSize::AtMost(plain_bound(level)),
-        parameters: place.packed(),
+        uncompressed: UncompressedSize::AtMost(uncompressed_bound(level)),
+        parameters: place.compressed(),
         is_checked_later: false,
     }
 }
@@ -205,7 +205,7 @@ fn is_mark(mark: Bzip2Magic, bytes: &[u8], bit: u64, level: u32, crc: u32) -> bo
 }
 
 impl Cutter for Bzip2BlockCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
+    fn next(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError> {
         match self.place {
             Place::BetweenStreams => self.header(input),
             Place::Mark(stream) => self.mark(input, stream),

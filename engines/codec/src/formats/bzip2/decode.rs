@@ -2,13 +2,13 @@
 //! Every block's checksum is compared before a byte of it is handed on; the streams' checksums are `cut`'s business, or
 //! the series' own. No more than a limit comes out of a block at once, however long its runs are.
 
-use super::container::{BlockPlace, HEADER_BYTES, defect, folded, plain_bound};
+use super::container::{BlockPlace, HEADER_BYTES, defect, folded, uncompressed_bound};
 use super::cut::{BLOCK_BYTES_MAX, Between, between_streams, check_stream};
 use super::runs::UndoneRuns;
 use crate::byte_buffer::ByteBuffer;
+use crate::compressed_reader::CompressedReader;
 use crate::error::UnitDefect;
 use crate::format::{CutError, Decoder, SegmentFill, StreamDecoder};
-use crate::packed_reader::PackedReader;
 use crew::pipeline::{CutTurn, Pause};
 use mibz2::Kernels;
 use mibz2::bits::Bits;
@@ -30,14 +30,14 @@ struct BlockBuffers {
     /// Of them without shortened runs.
     crc: u32,
     /// What comes out of it, as a whole or in pieces.
-    plain: Vec<u8>,
+    uncompressed: Vec<u8>,
 }
 
 /// LIMIT: what a buffer keeps from one block to the next; a block of long runs comes to 46 MB, and hardly ever comes.
 const KEPT_BYTES: usize = 4 << 20;
 
-/// A piece of a block.
-const PIECE_BYTES: usize = 64 << 10;
+/// A segment of a block.
+const SEGMENT_BYTES: usize = 64 << 10;
 
 /// What stands at a bit: a block's symbols or the end of the stream, and the bit behind it.
 enum Read {
@@ -60,13 +60,13 @@ impl BlockBuffers {
             inverse: Segmented::default(),
             shortened: Vec::new(),
             crc: 0,
-            plain: Vec::new(),
+            uncompressed: Vec::new(),
         }
     }
 
     /// Reads the Huffman codes of the block at a bit.
-    fn read(&mut self, packed: &[u8], bit: u64, level: u32) -> Result<Read, UnitDefect> {
-        let mut bits = Bits::at(packed, bit);
+    fn read(&mut self, compressed: &[u8], bit: u64, level: u32) -> Result<Read, UnitDefect> {
+        let mut bits = Bits::at(compressed, bit);
         let item = read_item(&mut bits, level, std::mem::take(&mut self.symbols));
         let (overran, end) = (bits.overran(), bits.bit_pos());
         match item {
@@ -97,49 +97,49 @@ impl BlockBuffers {
         Ok(())
     }
 
-    /// The whole block behind `plain`, its checksum compared.
-    fn append_whole(&mut self, plain: &mut ByteBuffer) -> Result<(), UnitDefect> {
-        self.plain.clear();
-        self.plain.shrink_to(KEPT_BYTES);
-        unrle(&self.shortened, &mut self.plain, self.kernels).map_err(|kind| defect(&kind))?;
-        self.check(crc32(&self.plain, self.kernels))?;
-        plain.append(&self.plain);
+    /// The whole block behind `uncompressed`, its checksum compared.
+    fn append_whole(&mut self, uncompressed: &mut ByteBuffer) -> Result<(), UnitDefect> {
+        self.uncompressed.clear();
+        self.uncompressed.shrink_to(KEPT_BYTES);
+        unrle(&self.shortened, &mut self.uncompressed, self.kernels).map_err(|kind| defect(&kind))?;
+        self.check(crc32(&self.uncompressed, self.kernels))?;
+        uncompressed.append(&self.uncompressed);
         Ok(())
     }
 
     /// The same for a block that comes to no more than `limit`, without holding more. Of any other nothing is left behind.
-    fn append_within(&mut self, limit: u64, plain: &mut ByteBuffer) -> Result<(), UnitDefect> {
-        let begins = plain.len();
-        let appended = self.append_pieces(limit, plain);
+    fn append_within(&mut self, limit: u64, uncompressed: &mut ByteBuffer) -> Result<(), UnitDefect> {
+        let begins = uncompressed.len();
+        let appended = self.append_segments(limit, uncompressed);
         if appended.is_err() {
-            plain.truncate(begins);
+            uncompressed.truncate(begins);
         }
         appended
     }
 
-    fn append_pieces(&mut self, limit: u64, plain: &mut ByteBuffer) -> Result<(), UnitDefect> {
+    fn append_segments(&mut self, limit: u64, uncompressed: &mut ByteBuffer) -> Result<(), UnitDefect> {
         let (mut runs, mut register) = (UndoneRuns::default(), !0);
-        let begins = plain.len();
+        let begins = uncompressed.len();
         while !runs.are_all(&self.shortened) {
-            self.plain.clear();
-            runs.go_on(&self.shortened, PIECE_BYTES, &mut self.plain)?;
-            register = update(register, &self.plain);
-            let bytes = (plain.len() - begins + self.plain.len()) as u64;
+            self.uncompressed.clear();
+            runs.go_on(&self.shortened, SEGMENT_BYTES, &mut self.uncompressed)?;
+            register = update(register, &self.uncompressed);
+            let bytes = (uncompressed.len() - begins + self.uncompressed.len()) as u64;
             if bytes > limit {
                 return Err(UnitDefect::Length { stored: bytes, actual: limit });
             }
-            plain.append(&self.plain);
+            uncompressed.append(&self.uncompressed);
         }
         self.check(!register)
     }
 
     /// Compares the checksum without keeping what comes out.
-    fn check_in_pieces(&mut self) -> Result<(), UnitDefect> {
+    fn check_in_segments(&mut self) -> Result<(), UnitDefect> {
         let (mut runs, mut register) = (UndoneRuns::default(), !0);
         while !runs.are_all(&self.shortened) {
-            self.plain.clear();
-            runs.go_on(&self.shortened, PIECE_BYTES, &mut self.plain)?;
-            register = update(register, &self.plain);
+            self.uncompressed.clear();
+            runs.go_on(&self.shortened, SEGMENT_BYTES, &mut self.uncompressed)?;
+            register = update(register, &self.uncompressed);
         }
         self.check(!register)
     }
@@ -165,35 +165,35 @@ impl Decoder for Bzip2BlockDecoder {
     /// A block that is sound but does not end where it should is added all the same, and its end is the defect.
     fn decode(
         &mut self,
-        packed: &[u8],
+        compressed: &[u8],
         parameters: u64,
-        plain_limit: u64,
-        plain: &mut ByteBuffer,
+        uncompressed_limit: u64,
+        uncompressed: &mut ByteBuffer,
         _pause: &mut Pause<'_>,
     ) -> Result<(), UnitDefect> {
-        let place = BlockPlace::unpacked(parameters);
+        let place = BlockPlace::uncompressed(parameters);
         let misplaced = UnitDefect::Bzip2("neither a block nor the end of the stream begins where it ends");
-        let (symbols, end) = match self.buffers.read(packed, u64::from(place.start_bit), place.level)? {
+        let (symbols, end) = match self.buffers.read(compressed, u64::from(place.start_bit), place.level)? {
             Read::Block { symbols, end } => (symbols, end),
             Read::End => return Err(UnitDefect::Bzip2("the stream ends where it should begin")),
-            Read::Cut if place.end_bit.is_none() && packed.len() < BLOCK_BYTES_MAX => {
+            Read::Cut if place.end_bit.is_none() && compressed.len() < BLOCK_BYTES_MAX => {
                 return Err(UnitDefect::Truncated);
             }
             Read::Cut => return Err(UnitDefect::Bzip2("it goes on where another block should begin")),
         };
         self.buffers.decode(symbols)?;
-        if place.is_only_reading || plain_limit >= plain_bound(place.level) {
-            self.buffers.append_whole(plain)?;
+        if place.is_only_reading || uncompressed_limit >= uncompressed_bound(place.level) {
+            self.buffers.append_whole(uncompressed)?;
         } else {
-            self.buffers.append_within(plain_limit, plain)?;
+            self.buffers.append_within(uncompressed_limit, uncompressed)?;
         }
         let expected_end = place.end_bit.map(|bit| {
-            let whole_bytes = packed.len() as u64 - u64::from(bit > 0);
+            let whole_bytes = compressed.len() as u64 - u64::from(bit > 0);
             whole_bytes * 8 + u64::from(bit)
         });
         match expected_end {
             Some(expected) if expected == end => Ok(()),
-            None if end + 80 > packed.len() as u64 * 8 => Err(UnitDefect::Truncated),
+            None if end + 80 > compressed.len() as u64 * 8 => Err(UnitDefect::Truncated),
             _ => Err(misplaced),
         }
     }
@@ -240,13 +240,13 @@ impl SeriesDecoder {
 
     /// Begins at a block that was cut, or behind it when its bytes `are_handed_on`.
     pub fn at_a_block(parameters: u64, are_handed_on: bool) -> Self {
-        let BlockPlace { start_bit: bit, level, crc_before: crc, .. } = BlockPlace::unpacked(parameters);
+        let BlockPlace { start_bit: bit, level, crc_before: crc, .. } = BlockPlace::uncompressed(parameters);
         let at = if are_handed_on { At::KnownBlock { bit, level, crc } } else { At::Mark { bit, level, crc } };
         Self { buffers: BlockBuffers::new(), streams: 1, blocks: 0, at, handed_on: UndoneRuns::default() }
     }
 
     /// Goes on to the next block and decodes it. Returns whether there was one.
-    fn next_block(&mut self, input: &mut PackedReader, turn: &mut CutTurn<'_>) -> Result<bool, CutError> {
+    fn next_block(&mut self, input: &mut CompressedReader, turn: &mut CutTurn<'_>) -> Result<bool, CutError> {
         loop {
             match self.at {
                 At::BetweenStreams => match between_streams(input, self.streams)? {
@@ -263,7 +263,7 @@ impl SeriesDecoder {
                     Some((symbols, end)) => {
                         let crc = folded(crc, symbols.crc);
                         let buffers = &mut self.buffers;
-                        turn.with_hand(|| buffers.decode(symbols).and_then(|()| buffers.check_in_pieces()))?;
+                        turn.with_hand(|| buffers.decode(symbols).and_then(|()| buffers.check_in_segments()))?;
                         self.handed_on = UndoneRuns::default();
                         self.go_to(input, end, level, crc);
                         return Ok(true);
@@ -279,7 +279,7 @@ impl SeriesDecoder {
         }
     }
 
-    fn go_to(&mut self, input: &mut PackedReader, end: u64, level: u32, crc: u32) {
+    fn go_to(&mut self, input: &mut CompressedReader, end: u64, level: u32, crc: u32) {
         input.consume(usize::try_from(end / 8).expect("in memory"));
         self.blocks += 1;
         self.at = At::Mark { bit: (end % 8) as u32, level, crc };
@@ -288,7 +288,7 @@ impl SeriesDecoder {
     /// The symbols of the block at a bit, and where it ends; `None` at the stream's end.
     fn symbols(
         &mut self,
-        input: &mut PackedReader,
+        input: &mut CompressedReader,
         turn: &mut CutTurn<'_>,
         bit: u32,
         level: u32,
@@ -311,7 +311,7 @@ impl SeriesDecoder {
         }
     }
 
-    fn end_stream(&mut self, input: &mut PackedReader, bit: u32, crc: u32) -> Result<(), CutError> {
+    fn end_stream(&mut self, input: &mut CompressedReader, bit: u32, crc: u32) -> Result<(), CutError> {
         let mark_bytes = (bit as usize + 80).div_ceil(8);
         let bytes = input.peek(mark_bytes, mark_bytes)?;
         check_stream(bytes, u64::from(bit), crc)?;
@@ -329,25 +329,25 @@ impl StreamDecoder for SeriesDecoder {
 
     fn fill(
         &mut self,
-        input: &mut PackedReader,
-        plain: &mut ByteBuffer,
-        piece_bytes: usize,
+        input: &mut CompressedReader,
+        uncompressed: &mut ByteBuffer,
+        segment_bytes: usize,
         turn: &mut CutTurn<'_>,
     ) -> Result<SegmentFill, CutError> {
-        plain.clear();
-        while plain.len() < piece_bytes {
+        uncompressed.clear();
+        while uncompressed.len() < segment_bytes {
             if self.handed_on.are_all(&self.buffers.shortened) {
-                if !plain.is_empty() && input.would_wait() {
+                if !uncompressed.is_empty() && input.would_wait() {
                     break;
                 }
                 if !self.next_block(input, turn)? {
                     return Ok(SegmentFill::Last(None));
                 }
             }
-            let BlockBuffers { shortened, plain: piece, .. } = &mut self.buffers;
-            piece.clear();
-            self.handed_on.go_on(shortened, PIECE_BYTES.min(piece_bytes - plain.len()), piece)?;
-            plain.append(piece);
+            let BlockBuffers { shortened, uncompressed: segment, .. } = &mut self.buffers;
+            segment.clear();
+            self.handed_on.go_on(shortened, SEGMENT_BYTES.min(segment_bytes - uncompressed.len()), segment)?;
+            uncompressed.append(segment);
         }
         Ok(SegmentFill::More)
     }

@@ -15,7 +15,7 @@ use crew::pipeline::Pause;
 /// COMPAT: bzip2 fills blocks up to 19 bytes less than they may hold, and decoders may count on it.
 const BLOCK_SLACK: usize = 19;
 
-/// Plain bytes in a chunk: a thousandth less than a block holds, since runs of exactly four bytes get longer by one. Where
+/// Uncompressed bytes in a chunk: a thousandth less than a block holds, since runs of exactly four bytes get longer by one. Where
 /// that is not enough, a second, small block follows in the same stream.
 pub(super) fn chunk_bytes(level: i32) -> usize {
     block_room(level) - block_room(level) / 1000
@@ -26,8 +26,8 @@ fn block_room(level: i32) -> usize {
     level * LEVEL_BYTES - BLOCK_SLACK
 }
 
-/// The largest that a stream of so many plain bytes gets. bzip2's manual says one in a hundred and 600 bytes.
-pub(super) fn packed_bound(plain_bytes: usize) -> usize {
+/// The largest that a stream of so many uncompressed bytes gets. bzip2's manual says one in a hundred and 600 bytes.
+pub(super) fn compressed_bound(plain_bytes: usize) -> usize {
     plain_bytes + plain_bytes / 50 + 2000
 }
 
@@ -75,13 +75,18 @@ impl StreamsEncoder {
 }
 
 impl Encoder for StreamsEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, pause: &mut Pause<'_>) -> Result<(), CodecError> {
+    fn encode(
+        &mut self,
+        uncompressed: &[u8],
+        compressed: &mut ByteBuffer,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError> {
         self.bits.bytes.clear();
         self.bits.put(0x42_5a68, 24);
         // A digit.
         self.bits.put(u64::from(b'0') + u64::from(self.level.unsigned_abs()), 8);
         debug_assert_eq!(HEADER_BYTES, 4);
-        let (mut stream_crc, mut rest) = (0, plain);
+        let (mut stream_crc, mut rest) = (0, uncompressed);
         while !rest.is_empty() {
             self.block.clear();
             let taken = shorten_runs(rest, block_room(self.level), &mut self.block);
@@ -96,8 +101,8 @@ impl Encoder for StreamsEncoder {
         self.bits.put(END_MAGIC & 0xff_ffff, 24);
         self.bits.put(u64::from(stream_crc), 32);
         self.bits.finish();
-        packed.clear();
-        packed.append(&self.bits.bytes);
+        compressed.clear();
+        compressed.append(&self.bits.bytes);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Finds the next mark, of a block or of a stream's end, at any bit of packed bytes: several GB/s on one core.
+//! Finds the next mark, of a block or of a stream's end, at any bit of compressed bytes: several GB/s on one core.
 //!
 //! A magic number has 48 bits and may begin at any of a byte's eight bits, so five bytes of each of the sixteen patterns
 //! are whole whatever stands around them. A vectorised searcher looks for these; what it finds is compared in full.

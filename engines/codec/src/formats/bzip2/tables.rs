@@ -3,7 +3,7 @@
 
 use super::symbols::ALPHABET_MAX;
 
-/// Symbols that are packed with one table.
+/// Symbols that are compressed with one table.
 pub(super) const GROUP_SYMBOLS: usize = 50;
 
 /// Tables there can be.
@@ -53,7 +53,7 @@ impl Bzip2Tables {
         let mut costs = [0_u64; 512];
         for (symbol, cost) in costs[..alphabet].iter_mut().enumerate() {
             let lengths = self.lengths.iter().map(|lengths| u64::from(lengths[symbol]));
-            *cost = lengths.rev().fold(0, |packed, bits| packed << COST_BITS | bits);
+            *cost = lengths.rev().fold(0, |compressed, bits| compressed << COST_BITS | bits);
         }
         self.selectors.clear();
         let mut counts = vec![[0_u32; ALPHABET_MAX]; tables];

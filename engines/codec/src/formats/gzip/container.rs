@@ -10,7 +10,7 @@ use crc_fast::{CrcAlgorithm, checksum};
 /// Two magic bytes and the only compression method there is.
 pub(super) const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 
-/// CRC-32 and plain length.
+/// CRC-32 and uncompressed length.
 pub(super) const TRAILER_BYTES: usize = 8;
 
 /// LIMIT: extra field 64 KiB by its own length; name and comment are bounded here, so that a header that never ends is an
@@ -77,7 +77,7 @@ pub(super) fn parse_header(head: &[u8]) -> Result<Option<GzipHeader>, UnitDefect
     Ok(Some(GzipHeader { bytes: at, member_bytes: member_bytes.filter(|&bytes| bytes >= smallest) }))
 }
 
-/// What the header at the start of `head` tells of the plain file; `None` where it is not whole, or tells nothing.
+/// What the header at the start of `head` tells of the uncompressed file; `None` where it is not whole, or tells nothing.
 pub(super) fn origin(head: &[u8]) -> Option<Origin> {
     let header = parse_header(head).ok()??;
     let modified_seconds = u32::from_le_bytes(head.get(4..8)?.try_into().ok()?);
@@ -122,7 +122,7 @@ fn told_length(mut extra: &[u8]) -> Length {
     Length::Untold
 }
 
-/// What stands in a trailer: CRC-32 of the plain data and its length modulo 2^32.
+/// What stands in a trailer: CRC-32 of the uncompressed data and its length modulo 2^32.
 pub(super) fn parse_trailer(bytes: [u8; TRAILER_BYTES]) -> (u32, u32) {
     let [a, b, c, d, e, f, g, h] = bytes;
     (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]))
@@ -142,10 +142,10 @@ pub(super) fn crc32(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    const PLAIN: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
+    const UNCOMPRESSED: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 
     fn with_extra(extra: &[u8]) -> Vec<u8> {
-        let mut header = PLAIN.to_vec();
+        let mut header = UNCOMPRESSED.to_vec();
         header[3] = FLAG_EXTRA;
         header.extend((extra.len() as u16).to_le_bytes());
         header.extend(extra);
@@ -154,9 +154,9 @@ mod tests {
 
     #[test]
     fn the_shortest_header_and_every_part_of_it() {
-        assert_eq!(parse_header(&PLAIN).expect("valid"), Some(GzipHeader { bytes: 10, member_bytes: None }));
+        assert_eq!(parse_header(&UNCOMPRESSED).expect("valid"), Some(GzipHeader { bytes: 10, member_bytes: None }));
         for length in 0..10 {
-            assert_eq!(parse_header(&PLAIN[..length]).expect("could go on"), None);
+            assert_eq!(parse_header(&UNCOMPRESSED[..length]).expect("could go on"), None);
         }
     }
 
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn name_comment_and_header_checksum_are_stepped_over() {
-        let mut header = PLAIN.to_vec();
+        let mut header = UNCOMPRESSED.to_vec();
         header[3] = FLAG_NAME | FLAG_COMMENT | FLAG_HEADER_CRC;
         header.extend(b"name\0a comment\0");
         let crc = crc32(&header) as u16;
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn reserved_flags_and_endless_names_are_refused() {
-        let mut header = PLAIN.to_vec();
+        let mut header = UNCOMPRESSED.to_vec();
         header[3] = 0x20;
         assert!(parse_header(&header).is_err());
         header[3] = FLAG_NAME;

@@ -5,9 +5,9 @@
 
 use super::container::{HEADER_BYTES_MAX, MAGIC, TRAILER_BYTES, parse_header};
 use super::decode::MemberStream;
+use crate::compressed_reader::CompressedReader;
 use crate::error::UnitDefect;
-use crate::format::{CutError, Cutter, NextUnit, PlainSize, UnitPlace};
-use crate::packed_reader::PackedReader;
+use crate::format::{CutError, Cutter, NextUnit, UncompressedSize, UnitPlace};
 
 /// Bytes read to look at one header: more than almost every header has.
 const GLANCE_BYTES: usize = 512;
@@ -16,17 +16,17 @@ const GLANCE_BYTES: usize = 512;
 const DEFLATE_RATIO_MAX: u64 = 1032;
 
 pub(super) struct GzipCutter {
-    unit_plain_bytes: u64,
+    unit_uncompressed_bytes: u64,
     members: u64,
 }
 
 impl GzipCutter {
-    pub fn new(unit_plain_bytes: u64) -> Self {
-        Self { unit_plain_bytes, members: 0 }
+    pub fn new(unit_uncompressed_bytes: u64) -> Self {
+        Self { unit_uncompressed_bytes, members: 0 }
     }
 
-    /// The plain length in the trailer of a member that ends `member_bytes` ahead, if it is there.
-    fn claimed_plain_bytes(input: &mut PackedReader, member_bytes: u64) -> Result<Option<u64>, CutError> {
+    /// The uncompressed length in the trailer of a member that ends `member_bytes` ahead, if it is there.
+    fn claimed_uncompressed_bytes(input: &mut CompressedReader, member_bytes: u64) -> Result<Option<u64>, CutError> {
         let mut length = [0; 4];
         let read = input.peek_at(member_bytes - length.len() as u64, &mut length)?;
         Ok((read == length.len()).then(|| u64::from(u32::from_le_bytes(length))))
@@ -34,7 +34,7 @@ impl GzipCutter {
 }
 
 impl Cutter for GzipCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
+    fn next(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError> {
         let mut glance = GLANCE_BYTES;
         let header = loop {
             let (head, at_end) = input.ahead(glance, glance)?;
@@ -56,14 +56,16 @@ impl Cutter for GzipCutter {
             return Ok(NextUnit::Stream(Box::new(MemberStream::new())));
         };
         // A unit that does not fit into what a worker may hold, or that the file is too short for, is decoded as a stream:
-        // in bounded memory, and up to where it breaks off. Deflate expands at most 1032-fold, and a packed unit is not
-        // larger than its plain bytes but for a little.
-        if packed_bytes > self.unit_plain_bytes + self.unit_plain_bytes / 8 + (64 << 10) {
+        // in bounded memory, and up to where it breaks off. Deflate expands at most 1032-fold, and a compressed unit is not
+        // larger than its uncompressed bytes but for a little.
+        if packed_bytes > self.unit_uncompressed_bytes + self.unit_uncompressed_bytes / 8 + (64 << 10) {
             return Ok(NextUnit::Stream(Box::new(MemberStream::new())));
         }
-        match Self::claimed_plain_bytes(input, packed_bytes)? {
-            Some(plain) if plain <= self.unit_plain_bytes && plain <= packed_bytes * DEFLATE_RATIO_MAX => {
-                Ok(NextUnit::Unit(UnitPlace::whole(packed_bytes, PlainSize::Known(plain))))
+        match Self::claimed_uncompressed_bytes(input, packed_bytes)? {
+            Some(uncompressed)
+                if uncompressed <= self.unit_uncompressed_bytes && uncompressed <= packed_bytes * DEFLATE_RATIO_MAX =>
+            {
+                Ok(NextUnit::Unit(UnitPlace::whole(packed_bytes, UncompressedSize::Known(uncompressed))))
             }
             _ => Ok(NextUnit::Stream(Box::new(MemberStream::new()))),
         }

@@ -9,8 +9,8 @@ use crate::origin::Origin;
 use crew::pipeline::Pause;
 use libdeflater::{CompressionLvl, Compressor};
 
-/// Plain bytes in a BGZF block: what htslib uses, so that even incompressible data fit into 64 KiB.
-pub(super) const BGZF_PLAIN_BYTES: usize = 0xff00;
+/// Uncompressed bytes in a BGZF block: what htslib uses, so that even incompressible data fit into 64 KiB.
+pub(super) const BGZF_UNCOMPRESSED_BYTES: usize = 0xff00;
 
 /// Blocks handed to a worker together: about 1 MiB, since a single block is too little work.
 pub(super) const BGZF_BLOCKS_A_CHUNK: usize = 16;
@@ -66,8 +66,8 @@ pub(super) fn open_aside(mut members: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Largest size of members for `plain_bytes`: deflate's stored blocks cost 5 bytes each, headers and trailers 28 each.
-pub(super) fn packed_bound(plain_bytes: usize) -> usize {
-    let blocks = plain_bytes / BGZF_PLAIN_BYTES + 1;
+pub(super) fn compressed_bound(plain_bytes: usize) -> usize {
+    let blocks = plain_bytes / BGZF_UNCOMPRESSED_BYTES + 1;
     plain_bytes + plain_bytes / 1000 + blocks * 64
 }
 
@@ -114,12 +114,17 @@ impl MemberEncoder {
 }
 
 impl Encoder for MemberEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, _pause: &mut Pause<'_>) -> Result<(), CodecError> {
-        packed.clear();
-        packed.append(&SIZED_HEADER);
-        let deflate_bytes = append_member(&mut self.compressor, plain, LENGTH_BYTES, packed)?;
+    fn encode(
+        &mut self,
+        uncompressed: &[u8],
+        compressed: &mut ByteBuffer,
+        _pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError> {
+        compressed.clear();
+        compressed.append(&SIZED_HEADER);
+        let deflate_bytes = append_member(&mut self.compressor, uncompressed, LENGTH_BYTES, compressed)?;
         let length = u32::try_from(deflate_bytes).expect("a chunk is far below 4 GiB");
-        packed.content_mut()[16..20].copy_from_slice(&length.to_le_bytes());
+        compressed.content_mut()[16..20].copy_from_slice(&length.to_le_bytes());
         Ok(())
     }
 }
@@ -136,14 +141,19 @@ impl BgzfEncoder {
 }
 
 impl Encoder for BgzfEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, pause: &mut Pause<'_>) -> Result<(), CodecError> {
-        packed.clear();
-        for block in plain.chunks(BGZF_PLAIN_BYTES) {
-            let from = packed.len();
-            packed.append(&BGZF_HEADER);
-            append_member(&mut self.compressor, block, 2, packed)?;
-            let length = u16::try_from(packed.len() - from - 1).expect("a block of this size fits into 64 KiB");
-            packed.content_mut()[from + 16..from + 18].copy_from_slice(&length.to_le_bytes());
+    fn encode(
+        &mut self,
+        uncompressed: &[u8],
+        compressed: &mut ByteBuffer,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError> {
+        compressed.clear();
+        for block in uncompressed.chunks(BGZF_UNCOMPRESSED_BYTES) {
+            let from = compressed.len();
+            compressed.append(&BGZF_HEADER);
+            append_member(&mut self.compressor, block, 2, compressed)?;
+            let length = u16::try_from(compressed.len() - from - 1).expect("a block of this size fits into 64 KiB");
+            compressed.content_mut()[from + 16..from + 18].copy_from_slice(&length.to_le_bytes());
             pause.point();
         }
         Ok(())
@@ -153,19 +163,19 @@ impl Encoder for BgzfEncoder {
 /// Appends room for a length of `length_bytes`, the deflate data and the trailer. Returns the size of the deflate data.
 fn append_member(
     compressor: &mut Compressor,
-    plain: &[u8],
+    uncompressed: &[u8],
     length_bytes: usize,
-    packed: &mut ByteBuffer,
+    compressed: &mut ByteBuffer,
 ) -> Result<usize, CodecError> {
-    packed.append(&[0; 4][..length_bytes]);
-    let room = packed.room(compressor.deflate_compress_bound(plain.len()));
+    compressed.append(&[0; 4][..length_bytes]);
+    let room = compressed.room(compressor.deflate_compress_bound(uncompressed.len()));
     let deflate_bytes = compressor
-        .deflate_compress(plain, room)
+        .deflate_compress(uncompressed, room)
         .map_err(|error| CodecError::Library { library: "libdeflate", message: error.to_string() })?;
-    packed.grow(deflate_bytes);
-    packed.append(&crc32(plain).to_le_bytes());
+    compressed.grow(deflate_bytes);
+    compressed.append(&crc32(uncompressed).to_le_bytes());
     // RFC 1952: the length modulo 2^32.
-    packed.append(&(plain.len() as u32).to_le_bytes());
+    compressed.append(&(uncompressed.len() as u32).to_le_bytes());
     Ok(deflate_bytes)
 }
 
@@ -175,56 +185,56 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    fn encoded(encoder: &mut dyn Encoder, plain: &[u8]) -> Vec<u8> {
-        let mut packed = ByteBuffer::default();
-        packed.append(&[9; 3]);
-        encoder.encode(plain, &mut packed, &mut Pause::never()).expect("encode");
-        packed.content().to_vec()
+    fn encoded(encoder: &mut dyn Encoder, uncompressed: &[u8]) -> Vec<u8> {
+        let mut compressed = ByteBuffer::default();
+        compressed.append(&[9; 3]);
+        encoder.encode(uncompressed, &mut compressed, &mut Pause::never()).expect("encode");
+        compressed.content().to_vec()
     }
 
     #[test]
     fn members_tell_their_length_and_zlib_reads_them() {
-        let plain = testkit::data::mixed(300_000, 7);
+        let uncompressed = testkit::data::mixed(300_000, 7);
         for level in [0, 1, 6, 9, 12] {
             for (mut encoder, name) in [
                 (Box::new(MemberEncoder::new(level)) as Box<dyn Encoder>, "member"),
                 (Box::new(BgzfEncoder::new(level)) as Box<dyn Encoder>, "bgzf"),
             ] {
-                let packed = encoded(encoder.as_mut(), &plain);
-                assert!(packed.len() <= packed_bound(plain.len()), "{name} -{level}");
+                let compressed = encoded(encoder.as_mut(), &uncompressed);
+                assert!(compressed.len() <= compressed_bound(uncompressed.len()), "{name} -{level}");
                 let mut at = 0;
-                while at < packed.len() {
-                    let header = parse_header(&packed[at..]).expect("valid").expect("whole");
+                while at < compressed.len() {
+                    let header = parse_header(&compressed[at..]).expect("valid").expect("whole");
                     at += usize::try_from(header.member_bytes.expect("a length")).expect("small");
                 }
-                assert_eq!(at, packed.len(), "{name} -{level}: the lengths add up");
+                assert_eq!(at, compressed.len(), "{name} -{level}: the lengths add up");
                 let mut back = Vec::new();
-                flate2::read::MultiGzDecoder::new(packed.as_slice()).read_to_end(&mut back).expect("zlib reads it");
-                assert!(back == plain, "{name} -{level}");
+                flate2::read::MultiGzDecoder::new(compressed.as_slice()).read_to_end(&mut back).expect("zlib reads it");
+                assert!(back == uncompressed, "{name} -{level}");
             }
         }
     }
 
     #[test]
     fn a_member_tells_name_and_time_and_keeps_its_data_and_length() {
-        let plain = testkit::data::text(5000, 3);
+        let uncompressed = testkit::data::text(5000, 3);
         let told = Origin { name: b"a name".to_vec(), modified_seconds: 1_700_000_000 };
-        let mut packed = ByteBuffer::default();
-        MemberEncoder::new(6).encode(&plain, &mut packed, &mut Pause::never()).expect("encode");
-        tell_origin(&told, &mut packed);
-        assert_eq!(super::super::container::origin(packed.content()), Some(told));
-        let header = parse_header(packed.content()).expect("valid").expect("whole");
-        assert_eq!(header.member_bytes, Some(packed.len() as u64));
+        let mut compressed = ByteBuffer::default();
+        MemberEncoder::new(6).encode(&uncompressed, &mut compressed, &mut Pause::never()).expect("encode");
+        tell_origin(&told, &mut compressed);
+        assert_eq!(super::super::container::origin(compressed.content()), Some(told));
+        let header = parse_header(compressed.content()).expect("valid").expect("whole");
+        assert_eq!(header.member_bytes, Some(compressed.len() as u64));
         let mut back = Vec::new();
-        flate2::read::GzDecoder::new(packed.content()).read_to_end(&mut back).expect("zlib reads it");
-        assert!(back == plain);
+        flate2::read::GzDecoder::new(compressed.content()).read_to_end(&mut back).expect("zlib reads it");
+        assert!(back == uncompressed);
     }
 
     #[test]
     fn incompressible_blocks_fit() {
-        let plain = testkit::data::random(BGZF_PLAIN_BYTES * 3, 1);
+        let uncompressed = testkit::data::random(BGZF_UNCOMPRESSED_BYTES * 3, 1);
         for level in 0..=12 {
-            encoded(&mut BgzfEncoder::new(level), &plain);
+            encoded(&mut BgzfEncoder::new(level), &uncompressed);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The inflate kernel: DEFLATE data (RFC 1951) in, plain bytes out, on one core, resumable at every symbol.
+//! The inflate kernel: DEFLATE data (RFC 1951) in, uncompressed bytes out, on one core, resumable at every symbol.
 //! It knows nothing of gzip, checksums, files or threads; whoever calls it brings the input, the buffer and the history.
 //! What is accepted is what zlib accepts, including its rules for codes with one symbol or none.
 //! Layers: `bits` (careful reading), `tables` and `build` (what one look-up answers), `header` (block headers),

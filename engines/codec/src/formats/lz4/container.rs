@@ -12,13 +12,13 @@ pub(super) const LEGACY_MAGIC: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
 /// What a legacy block decodes to at most.
 pub(super) const LEGACY_BLOCK_BYTES: u64 = 8 << 20;
 
-/// The largest packed size of a legacy block: what liblz4 bounds 8 MiB by.
-pub(super) const LEGACY_PACKED_MAX: u64 = LEGACY_BLOCK_BYTES + LEGACY_BLOCK_BYTES / 255 + 16;
+/// The largest compressed size of a legacy block: what liblz4 bounds 8 MiB by.
+pub(super) const LEGACY_COMPRESSED_MAX: u64 = LEGACY_BLOCK_BYTES + LEGACY_BLOCK_BYTES / 255 + 16;
 
 /// Longest frame header, magic included: size and dictionary both there.
 pub(super) const HEADER_BYTES_MAX: usize = 19;
 
-/// In a block's size: the bytes are stored, not packed.
+/// In a block's size: the bytes are stored, not compressed.
 pub(super) const STORED: u32 = 1 << 31;
 
 /// How far linked blocks refer back.

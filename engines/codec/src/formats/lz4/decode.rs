@@ -2,13 +2,13 @@
 //! Blocks themselves are the kernel's business.
 
 use super::container::{
-    HEADER_BYTES_MAX, LEGACY_BLOCK_BYTES, LEGACY_PACKED_MAX, STORED, WINDOW_BYTES, parse_frame_header,
+    HEADER_BYTES_MAX, LEGACY_BLOCK_BYTES, LEGACY_COMPRESSED_MAX, STORED, WINDOW_BYTES, parse_frame_header,
 };
 use super::{container::Lz4FrameHeader, kernel};
 use crate::byte_buffer::ByteBuffer;
+use crate::compressed_reader::CompressedReader;
 use crate::error::UnitDefect;
 use crate::format::{CutError, Decoder, SegmentFill, StreamDecoder};
-use crate::packed_reader::PackedReader;
 use crate::running_check::{RunningCheck, TrailerClaim};
 use crew::pipeline::{CutTurn, Pause};
 use xxhash_rust::xxh32::xxh32;
@@ -19,22 +19,22 @@ pub(super) enum Lz4UnitKind {
     /// A frame of one block, header and checksum included.
     WholeFrame,
     /// A block of a frame whose header stood before: its size, its bytes, and perhaps their checksum.
-    Block { plain_bytes_max: u64, has_checksum: bool },
+    Block { uncompressed_bytes_max: u64, has_checksum: bool },
 }
 
 impl Lz4UnitKind {
-    /// As a unit's parameters: a block's largest plain size is a power of two, which leaves room for a flag.
+    /// As a unit's parameters: a block's largest uncompressed size is a power of two, which leaves room for a flag.
     pub fn parameters(self) -> u64 {
         match self {
             Self::WholeFrame => 0,
-            Self::Block { plain_bytes_max, has_checksum } => plain_bytes_max | u64::from(has_checksum),
+            Self::Block { uncompressed_bytes_max, has_checksum } => uncompressed_bytes_max | u64::from(has_checksum),
         }
     }
 
     fn of(parameters: u64) -> Self {
         match parameters {
             0 => Self::WholeFrame,
-            _ => Self::Block { plain_bytes_max: parameters & !1, has_checksum: parameters & 1 != 0 },
+            _ => Self::Block { uncompressed_bytes_max: parameters & !1, has_checksum: parameters & 1 != 0 },
         }
     }
 }
@@ -51,27 +51,32 @@ fn check(stored: u32, bytes: &[u8]) -> Result<(), UnitDefect> {
     if stored == computed { Ok(()) } else { Err(UnitDefect::Checksum { stored, computed }) }
 }
 
-/// Takes a block off the front of `packed`, behind its size, and returns its data.
-fn block_data<'a>(packed: &mut &'a [u8], size: u32, has_checksum: bool) -> Result<&'a [u8], UnitDefect> {
-    let (data, rest) = packed.split_at_checked((size & !STORED) as usize).ok_or(UnitDefect::Truncated)?;
-    *packed = rest;
+/// Takes a block off the front of `compressed`, behind its size, and returns its data.
+fn block_data<'a>(compressed: &mut &'a [u8], size: u32, has_checksum: bool) -> Result<&'a [u8], UnitDefect> {
+    let (data, rest) = compressed.split_at_checked((size & !STORED) as usize).ok_or(UnitDefect::Truncated)?;
+    *compressed = rest;
     if has_checksum {
-        check(word(packed)?, data)?;
+        check(word(compressed)?, data)?;
     }
     Ok(data)
 }
 
 /// Adds what `data` decode to.
-fn decode_block(data: &[u8], size: u32, plain_bytes_max: usize, plain: &mut ByteBuffer) -> Result<usize, UnitDefect> {
+fn decode_block(
+    data: &[u8],
+    size: u32,
+    uncompressed_bytes_max: usize,
+    uncompressed: &mut ByteBuffer,
+) -> Result<usize, UnitDefect> {
     if size & STORED != 0 {
-        if data.len() > plain_bytes_max {
-            return Err(UnitDefect::Length { stored: plain_bytes_max as u64, actual: data.len() as u64 });
+        if data.len() > uncompressed_bytes_max {
+            return Err(UnitDefect::Length { stored: uncompressed_bytes_max as u64, actual: data.len() as u64 });
         }
-        plain.append(data);
+        uncompressed.append(data);
         return Ok(data.len());
     }
-    let decoded = kernel::decompress(data, plain.room(plain_bytes_max))?;
-    plain.grow(decoded);
+    let decoded = kernel::decompress(data, uncompressed.room(uncompressed_bytes_max))?;
+    uncompressed.grow(decoded);
     Ok(decoded)
 }
 
@@ -81,47 +86,51 @@ pub(super) struct UnitDecoder;
 impl Decoder for UnitDecoder {
     fn decode(
         &mut self,
-        packed: &[u8],
+        compressed: &[u8],
         parameters: u64,
-        plain_limit: u64,
-        plain: &mut ByteBuffer,
+        uncompressed_limit: u64,
+        uncompressed: &mut ByteBuffer,
         _pause: &mut Pause<'_>,
     ) -> Result<(), UnitDefect> {
-        let mut rest = packed;
-        let Lz4UnitKind::Block { plain_bytes_max, has_checksum } = Lz4UnitKind::of(parameters) else {
-            return decode_frame(packed, plain_limit, plain);
+        let mut rest = compressed;
+        let Lz4UnitKind::Block { uncompressed_bytes_max, has_checksum } = Lz4UnitKind::of(parameters) else {
+            return decode_frame(compressed, uncompressed_limit, uncompressed);
         };
         let size = word(&mut rest)?;
         let data = block_data(&mut rest, size, has_checksum)?;
-        let room = usize::try_from(plain_bytes_max.min(plain_limit)).expect("bounded by the limit");
-        decode_block(data, size, room, plain).map(drop)
+        let room = usize::try_from(uncompressed_bytes_max.min(uncompressed_limit)).expect("bounded by the limit");
+        decode_block(data, size, room, uncompressed).map(drop)
     }
 }
 
-/// Decodes a frame of one block. Of one that is damaged nothing is left in `plain`.
-fn decode_frame(packed: &[u8], plain_limit: u64, plain: &mut ByteBuffer) -> Result<(), UnitDefect> {
-    let before = plain.len();
-    let decoded = decode_sound_frame(packed, plain_limit, plain);
+/// Decodes a frame of one block. Of one that is damaged nothing is left in `uncompressed`.
+fn decode_frame(compressed: &[u8], uncompressed_limit: u64, uncompressed: &mut ByteBuffer) -> Result<(), UnitDefect> {
+    let before = uncompressed.len();
+    let decoded = decode_sound_frame(compressed, uncompressed_limit, uncompressed);
     if decoded.is_err() {
-        plain.truncate(before);
+        uncompressed.truncate(before);
     }
     decoded
 }
 
-fn decode_sound_frame(packed: &[u8], plain_limit: u64, plain: &mut ByteBuffer) -> Result<(), UnitDefect> {
-    let header = parse_frame_header(packed)?.ok_or(UnitDefect::Truncated)?;
+fn decode_sound_frame(
+    compressed: &[u8],
+    uncompressed_limit: u64,
+    uncompressed: &mut ByteBuffer,
+) -> Result<(), UnitDefect> {
+    let header = parse_frame_header(compressed)?.ok_or(UnitDefect::Truncated)?;
     let claimed = header.content_bytes.ok_or(UnitDefect::Header("its header does not tell its size"))?;
-    if claimed > plain_limit.min(header.block_bytes_max) {
-        return Err(UnitDefect::Length { stored: claimed, actual: plain_limit });
+    if claimed > uncompressed_limit.min(header.block_bytes_max) {
+        return Err(UnitDefect::Length { stored: claimed, actual: uncompressed_limit });
     }
     let wanted = usize::try_from(claimed).expect("bounded by the limit");
-    let mut rest = &packed[header.bytes..];
-    let before = plain.len();
+    let mut rest = &compressed[header.bytes..];
+    let before = uncompressed.len();
     let size = word(&mut rest)?;
     let mut decoded = 0;
     if size != 0 {
         let data = block_data(&mut rest, size, header.has_block_checksums)?;
-        decoded = decode_block(data, size, wanted, plain)?;
+        decoded = decode_block(data, size, wanted, uncompressed)?;
         if word(&mut rest)? != 0 {
             return Err(UnitDefect::Header("it has more than one block"));
         }
@@ -130,12 +139,12 @@ fn decode_sound_frame(packed: &[u8], plain_limit: u64, plain: &mut ByteBuffer) -
         return Err(UnitDefect::Length { stored: claimed, actual: decoded as u64 });
     }
     if header.has_content_checksum {
-        check(word(&mut rest)?, &plain.content()[before..])?;
+        check(word(&mut rest)?, &uncompressed.content()[before..])?;
     }
     Ok(())
 }
 
-/// Decodes one frame piece by piece: for blocks that refer to those before.
+/// Decodes one frame segment by segment: for blocks that refer to those before.
 pub(super) struct Lz4FrameStream {
     header: Option<Lz4FrameHeader>,
     /// History and the block decoded last; what of it was not passed on begins at `passed`.
@@ -148,7 +157,7 @@ impl Lz4FrameStream {
         Self { header: None, decoded: Vec::new(), passed: 0 }
     }
 
-    fn read_header(&mut self, input: &mut PackedReader) -> Result<Lz4FrameHeader, CutError> {
+    fn read_header(&mut self, input: &mut CompressedReader) -> Result<Lz4FrameHeader, CutError> {
         if let Some(header) = self.header {
             return Ok(header);
         }
@@ -162,7 +171,7 @@ impl Lz4FrameStream {
     /// Decodes the next block behind the history. Returns false at the end mark.
     fn next_block(
         &mut self,
-        input: &mut PackedReader,
+        input: &mut CompressedReader,
         header: &Lz4FrameHeader,
         turn: &mut CutTurn<'_>,
     ) -> Result<bool, CutError> {
@@ -177,20 +186,20 @@ impl Lz4FrameStream {
             return Err(UnitDefect::Header("a block of it is longer than it allows").into());
         }
         let bytes = 4 + data_bytes + if header.has_block_checksums { 4 } else { 0 };
-        let mut packed = input.ahead(bytes, bytes)?.0.get(4..bytes).ok_or(UnitDefect::Truncated)?;
-        let data = block_data(&mut packed, size, header.has_block_checksums)?;
+        let mut compressed = input.ahead(bytes, bytes)?.0.get(4..bytes).ok_or(UnitDefect::Truncated)?;
+        let data = block_data(&mut compressed, size, header.has_block_checksums)?;
         let history = if header.blocks_are_independent { 0 } else { self.decoded.len().min(WINDOW_BYTES) };
         let old = self.decoded.len() - history;
         self.decoded.drain(..old);
         let room = usize::try_from(header.block_bytes_max).expect("4 MiB at most");
         self.decoded.resize(history + room, 0);
-        let (before, plain) = self.decoded.split_at_mut(history);
-        let count = match plain.get_mut(..data.len()) {
-            Some(plain) if size & STORED != 0 => {
-                plain.copy_from_slice(data);
+        let (before, uncompressed) = self.decoded.split_at_mut(history);
+        let count = match uncompressed.get_mut(..data.len()) {
+            Some(uncompressed) if size & STORED != 0 => {
+                uncompressed.copy_from_slice(data);
                 data.len()
             }
-            _ => turn.with_hand(|| kernel::decompress_after(before, data, plain))?,
+            _ => turn.with_hand(|| kernel::decompress_after(before, data, uncompressed))?,
         };
         self.decoded.truncate(history + count);
         self.passed = history;
@@ -206,19 +215,19 @@ impl StreamDecoder for Lz4FrameStream {
 
     fn fill(
         &mut self,
-        input: &mut PackedReader,
-        plain: &mut ByteBuffer,
-        piece_bytes: usize,
+        input: &mut CompressedReader,
+        uncompressed: &mut ByteBuffer,
+        segment_bytes: usize,
         turn: &mut CutTurn<'_>,
     ) -> Result<SegmentFill, CutError> {
-        plain.clear();
+        uncompressed.clear();
         let header = self.read_header(input)?;
         loop {
             let waiting = &self.decoded[self.passed..];
-            let step = waiting.len().min(piece_bytes - plain.len());
-            plain.append(&waiting[..step]);
+            let step = waiting.len().min(segment_bytes - uncompressed.len());
+            uncompressed.append(&waiting[..step]);
             self.passed += step;
-            if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
+            if uncompressed.len() == segment_bytes || (!uncompressed.is_empty() && input.would_wait()) {
                 return Ok(SegmentFill::More);
             }
             if !self.next_block(input, &header, turn)? {
@@ -234,7 +243,7 @@ impl StreamDecoder for Lz4FrameStream {
     }
 }
 
-/// Decodes the rest of a legacy frame piece by piece: for caps that leave no room for its blocks in every slot.
+/// Decodes the rest of a legacy frame segment by segment: for caps that leave no room for its blocks in every slot.
 #[derive(Default)]
 pub(super) struct LegacyStream {
     decoded: Vec<u8>,
@@ -243,10 +252,10 @@ pub(super) struct LegacyStream {
 
 impl LegacyStream {
     /// Decodes the next block. Returns false where none stands: at the end, or before another frame.
-    fn next_block(&mut self, input: &mut PackedReader, turn: &mut CutTurn<'_>) -> Result<bool, CutError> {
+    fn next_block(&mut self, input: &mut CompressedReader, turn: &mut CutTurn<'_>) -> Result<bool, CutError> {
         let (mut head, _) = input.ahead(4, 4)?;
         let Ok(size) = word(&mut head) else { return Ok(false) };
-        if u64::from(size) > LEGACY_PACKED_MAX {
+        if u64::from(size) > LEGACY_COMPRESSED_MAX {
             return Ok(false);
         }
         let bytes = 4 + size as usize;
@@ -263,18 +272,18 @@ impl LegacyStream {
 impl StreamDecoder for LegacyStream {
     fn fill(
         &mut self,
-        input: &mut PackedReader,
-        plain: &mut ByteBuffer,
-        piece_bytes: usize,
+        input: &mut CompressedReader,
+        uncompressed: &mut ByteBuffer,
+        segment_bytes: usize,
         turn: &mut CutTurn<'_>,
     ) -> Result<SegmentFill, CutError> {
-        plain.clear();
+        uncompressed.clear();
         loop {
             let waiting = &self.decoded[self.passed..];
-            let step = waiting.len().min(piece_bytes - plain.len());
-            plain.append(&waiting[..step]);
+            let step = waiting.len().min(segment_bytes - uncompressed.len());
+            uncompressed.append(&waiting[..step]);
             self.passed += step;
-            if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
+            if uncompressed.len() == segment_bytes || (!uncompressed.is_empty() && input.would_wait()) {
                 return Ok(SegmentFill::More);
             }
             if !self.next_block(input, turn)? {

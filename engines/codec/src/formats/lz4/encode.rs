@@ -8,15 +8,15 @@ use crate::format::Encoder;
 use crew::pipeline::Pause;
 use xxhash_rust::xxh32::xxh32;
 
-/// Plain bytes in one frame: the largest block that the format has. `lz4` writes blocks of this size too, in one frame whose
+/// Uncompressed bytes in one frame: the largest block that the format has. `lz4` writes blocks of this size too, in one frame whose
 /// checksum then runs over all of them in order; frames of one block have it computed, and verified, in parallel.
 pub(super) const FRAME_BYTES: usize = 4 << 20;
 
 /// Block size, end mark and content checksum.
 const AROUND_BLOCK_BYTES: usize = 4 + 4 + 4;
 
-/// The largest packed size of a frame of `plain_bytes`: all stored.
-pub(super) fn packed_bound(plain_bytes: usize) -> usize {
+/// The largest compressed size of a frame of `plain_bytes`: all stored.
+pub(super) fn compressed_bound(plain_bytes: usize) -> usize {
     HEADER_BYTES_MAX + AROUND_BLOCK_BYTES + plain_bytes
 }
 
@@ -32,25 +32,30 @@ impl Lz4FrameEncoder {
 }
 
 impl Encoder for Lz4FrameEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, _pause: &mut Pause<'_>) -> Result<(), CodecError> {
-        packed.clear();
-        packed.append(&frame_header(plain.len() as u64));
-        if !plain.is_empty() {
-            let room = packed.room(size_of::<u32>() + plain.len());
+    fn encode(
+        &mut self,
+        uncompressed: &[u8],
+        compressed: &mut ByteBuffer,
+        _pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError> {
+        compressed.clear();
+        compressed.append(&frame_header(uncompressed.len() as u64));
+        if !uncompressed.is_empty() {
+            let room = compressed.room(size_of::<u32>() + uncompressed.len());
             let (size, block) = room.split_at_mut(size_of::<u32>());
-            let (written, flag) = match kernel::compress(plain, block, self.level) {
-                Some(written) if written < plain.len() => (written, 0),
+            let (written, flag) = match kernel::compress(uncompressed, block, self.level) {
+                Some(written) if written < uncompressed.len() => (written, 0),
                 _ => {
-                    block.copy_from_slice(plain);
-                    (plain.len(), STORED)
+                    block.copy_from_slice(uncompressed);
+                    (uncompressed.len(), STORED)
                 }
             };
             // A block has 4 MiB at most.
             size.copy_from_slice(&(written as u32 | flag).to_le_bytes());
-            packed.grow(size_of::<u32>() + written);
+            compressed.grow(size_of::<u32>() + written);
         }
-        packed.append(&0_u32.to_le_bytes());
-        packed.append(&xxh32(plain, 0).to_le_bytes());
+        compressed.append(&0_u32.to_le_bytes());
+        compressed.append(&xxh32(uncompressed, 0).to_le_bytes());
         Ok(())
     }
 }

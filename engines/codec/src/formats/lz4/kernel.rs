@@ -15,37 +15,46 @@ fn length(bytes: &[u8]) -> i32 {
     i32::try_from(bytes.len()).unwrap_or(i32::MAX)
 }
 
-/// Packs `plain` into `packed` at `level`: 3 and above with match chains, below by the fast method, negative ones faster
+/// Packs `uncompressed` into `compressed` at `level`: 3 and above with match chains, below by the fast method, negative ones faster
 /// still. `None` where it does not fit.
-pub(super) fn compress(plain: &[u8], packed: &mut [u8], level: i32) -> Option<usize> {
-    let (source, target) = (plain.as_ptr().cast(), packed.as_mut_ptr().cast());
+pub(super) fn compress(uncompressed: &[u8], compressed: &mut [u8], level: i32) -> Option<usize> {
+    let (source, target) = (uncompressed.as_ptr().cast(), compressed.as_mut_ptr().cast());
     let written = if level >= 2 {
-        // SAFETY: liblz4 reads `length(plain)` bytes from the first and writes at most `length(packed)` to the second; both
+        // SAFETY: liblz4 reads `length(uncompressed)` bytes from the first and writes at most `length(compressed)` to the second; both
         // slices are that long.
-        unsafe { LZ4_compress_HC(source, target, length(plain), length(packed), level) }
+        unsafe { LZ4_compress_HC(source, target, length(uncompressed), length(compressed), level) }
     } else {
         let acceleration = if level < 0 { -level } else { 1 };
         // SAFETY: as above.
-        unsafe { LZ4_compress_fast(source, target, length(plain), length(packed), acceleration) }
+        unsafe { LZ4_compress_fast(source, target, length(uncompressed), length(compressed), acceleration) }
     };
     usize::try_from(written).ok().filter(|&written| written > 0)
 }
 
-/// Decodes the block `packed` into `plain` and returns how many bytes came out.
-pub(super) fn decompress(packed: &[u8], plain: &mut [u8]) -> Result<usize, UnitDefect> {
-    if offsets::any_is_zero(packed) {
+/// Decodes the block `compressed` into `uncompressed` and returns how many bytes came out.
+pub(super) fn decompress(compressed: &[u8], uncompressed: &mut [u8]) -> Result<usize, UnitDefect> {
+    if offsets::any_is_zero(compressed) {
         return Err(UnitDefect::Lz4);
     }
-    // SAFETY: liblz4's safe decoder never reads past `length(packed)` nor writes past `length(plain)`, whatever the data.
+    // SAFETY: liblz4's safe decoder never reads past `length(compressed)` nor writes past `length(uncompressed)`, whatever the data.
     let written = unsafe {
-        LZ4_decompress_safe(packed.as_ptr().cast(), plain.as_mut_ptr().cast(), length(packed), length(plain))
+        LZ4_decompress_safe(
+            compressed.as_ptr().cast(),
+            uncompressed.as_mut_ptr().cast(),
+            length(compressed),
+            length(uncompressed),
+        )
     };
     usize::try_from(written).ok().ok_or(UnitDefect::Lz4)
 }
 
-/// Decodes the block `packed`, which may refer back into `history`, into `plain`.
-pub(super) fn decompress_after(history: &[u8], packed: &[u8], plain: &mut [u8]) -> Result<usize, UnitDefect> {
-    if offsets::any_is_zero(packed) {
+/// Decodes the block `compressed`, which may refer back into `history`, into `uncompressed`.
+pub(super) fn decompress_after(
+    history: &[u8],
+    compressed: &[u8],
+    uncompressed: &mut [u8],
+) -> Result<usize, UnitDefect> {
+    if offsets::any_is_zero(compressed) {
         return Err(UnitDefect::Lz4);
     }
     // SAFETY: the state is created, used and freed here; the history outlives its use, and lengths are as above.
@@ -55,8 +64,13 @@ pub(super) fn decompress_after(history: &[u8], packed: &[u8], plain: &mut [u8]) 
             return Err(UnitDefect::Lz4);
         }
         LZ4_setStreamDecode(state, history.as_ptr(), length(history));
-        let written =
-            LZ4_decompress_safe_continue(state, packed.as_ptr(), plain.as_mut_ptr(), length(packed), length(plain));
+        let written = LZ4_decompress_safe_continue(
+            state,
+            compressed.as_ptr(),
+            uncompressed.as_mut_ptr(),
+            length(compressed),
+            length(uncompressed),
+        );
         LZ4_freeStreamDecode(state);
         written
     };
@@ -69,15 +83,18 @@ mod tests {
 
     #[test]
     fn blocks_come_back_at_every_level() {
-        let plain: Vec<u8> = (0..200_000_u32).flat_map(|number| (number / 7).to_le_bytes()).collect();
+        let uncompressed: Vec<u8> = (0..200_000_u32).flat_map(|number| (number / 7).to_le_bytes()).collect();
         for level in [-100, -1, 1, 2, 3, 9, 12] {
-            let mut packed = vec![0; plain.len()];
-            let packed_bytes = compress(&plain, &mut packed, level).expect("it fits");
-            let mut back = vec![0; plain.len()];
-            let plain_bytes = decompress(&packed[..packed_bytes], &mut back).expect("sound");
-            assert!(plain_bytes == plain.len() && back == plain, "level {level}");
-            assert!(decompress(&packed[..packed_bytes - 1], &mut back).is_err(), "level {level}: a byte is missing");
-            assert!(decompress(&packed[..packed_bytes], &mut back[1..]).is_err(), "level {level}: no room");
+            let mut compressed = vec![0; uncompressed.len()];
+            let packed_bytes = compress(&uncompressed, &mut compressed, level).expect("it fits");
+            let mut back = vec![0; uncompressed.len()];
+            let plain_bytes = decompress(&compressed[..packed_bytes], &mut back).expect("sound");
+            assert!(plain_bytes == uncompressed.len() && back == uncompressed, "level {level}");
+            assert!(
+                decompress(&compressed[..packed_bytes - 1], &mut back).is_err(),
+                "level {level}: a byte is missing"
+            );
+            assert!(decompress(&compressed[..packed_bytes], &mut back[1..]).is_err(), "level {level}: no room");
         }
         assert_eq!(compress(&testkit::data::random(1000, 1), &mut [0; 1000], 1), None);
     }
@@ -85,10 +102,10 @@ mod tests {
     #[test]
     fn history_is_referred_to() {
         // A literal "a", then a match of 8 at distance 4, then five literals: the last bytes are always literals.
-        let packed = [0x14, b'a', 4, 0, 0x50, b'v', b'w', b'x', b'y', b'z'];
-        let mut plain = [0; 14];
-        assert_eq!(decompress_after(b"bcd", &packed, &mut plain).expect("sound"), 14);
-        assert_eq!(&plain, b"abcdabcdavwxyz");
-        assert!(decompress_after(b"cd", &packed, &mut plain).is_err(), "it refers to before the history");
+        let compressed = [0x14, b'a', 4, 0, 0x50, b'v', b'w', b'x', b'y', b'z'];
+        let mut uncompressed = [0; 14];
+        assert_eq!(decompress_after(b"bcd", &compressed, &mut uncompressed).expect("sound"), 14);
+        assert_eq!(&uncompressed, b"abcdabcdavwxyz");
+        assert!(decompress_after(b"cd", &compressed, &mut uncompressed).is_err(), "it refers to before the history");
     }
 }

@@ -4,9 +4,9 @@
 /// Bytes looked at together; the compiler makes vectors of it.
 const STEP_BYTES: usize = 64;
 
-/// Whether a match of the block `packed` has offset 0. What is broken in other ways is left to the decoder.
-pub(super) fn any_is_zero(packed: &[u8]) -> bool {
-    has_two_zeros(packed) && any_sequence_has_zero(packed)
+/// Whether a match of the block `compressed` has offset 0. What is broken in other ways is left to the decoder.
+pub(super) fn any_is_zero(compressed: &[u8]) -> bool {
+    has_two_zeros(compressed) && any_sequence_has_zero(compressed)
 }
 
 /// Whether two zero bytes stand side by side: few blocks have them, and without them no offset is 0.
@@ -23,8 +23,8 @@ fn has_two_zeros(bytes: &[u8]) -> bool {
 }
 
 /// Goes from sequence to sequence.
-fn any_sequence_has_zero(packed: &[u8]) -> bool {
-    let mut rest = packed;
+fn any_sequence_has_zero(compressed: &[u8]) -> bool {
+    let mut rest = compressed;
     while let Some((&token, behind)) = rest.split_first() {
         rest = behind;
         let literals = length(token >> 4, &mut rest);

@@ -96,11 +96,11 @@ impl Check {
         }
     }
 
-    pub fn add(&mut self, plain: &[u8]) {
+    pub fn add(&mut self, uncompressed: &[u8]) {
         match self {
             Self::None | Self::Unknown => {}
-            Self::Crc32(crc) | Self::Crc64(crc) => crc.update(plain),
-            Self::Sha256(hash) => hash.update(plain),
+            Self::Crc32(crc) | Self::Crc64(crc) => crc.update(uncompressed),
+            Self::Sha256(hash) => hash.update(uncompressed),
         }
     }
 

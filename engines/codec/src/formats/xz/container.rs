@@ -183,7 +183,7 @@ fn dictionary_size(code: u8) -> u64 {
 impl XzBlockHeader {
     /// Whether the block is LZMA2 with nothing before it, and has a dictionary of a size that there is.
     #[cfg(feature = "lzma2-kernel")]
-    pub fn is_plain(&self) -> bool {
+    pub fn has_no_filter(&self) -> bool {
         matches!(&self.filters[..], [(LZMA2, properties)] if matches!(properties[..], [0..=40]))
     }
 
@@ -193,8 +193,8 @@ impl XzBlockHeader {
         lzma2.and_then(|(_, properties)| properties.first()).map_or(0, |&code| dictionary_size(code))
     }
 
-    /// The filter chain for liblzma; a dictionary larger than `plain_bytes_max` is no use to a block of no more.
-    pub fn filters(&self, plain_bytes_max: u64) -> Result<Filters, UnitDefect> {
+    /// The filter chain for liblzma; a dictionary larger than `uncompressed_bytes_max` is no use to a block of no more.
+    pub fn filters(&self, uncompressed_bytes_max: u64) -> Result<Filters, UnitDefect> {
         let mut chain = Filters::new();
         for (id, properties) in &self.filters {
             let bytes = &properties[..];
@@ -209,7 +209,7 @@ impl XzBlockHeader {
                 0x0a => chain.arm64_properties(bytes),
                 0x0b => chain.riscv_properties(bytes),
                 &LZMA2 => {
-                    let most = dictionary_code(u32::try_from(plain_bytes_max).unwrap_or(u32::MAX));
+                    let most = dictionary_code(u32::try_from(uncompressed_bytes_max).unwrap_or(u32::MAX));
                     let smaller: Vec<u8> =
                         bytes.iter().map(|&code| if code <= 40 { code.min(most) } else { code }).collect();
                     chain.lzma2_properties(&smaller)

@@ -10,9 +10,11 @@ use super::container::{
 };
 use super::decode::{BlockStream, BlockUnit};
 use super::index::{XzIndexRecord, XzIndexRecords, blocks_of_file, compressed_bytes, record};
+use crate::compressed_reader::CompressedReader;
 use crate::error::UnitDefect;
-use crate::format::{CutError, Cutter, DecodeLimits, NextUnit, PlainSize, Remark, UnitPlace, check_stream_bytes};
-use crate::packed_reader::PackedReader;
+use crate::format::{
+    CutError, Cutter, DecodeLimits, NextUnit, Remark, UncompressedSize, UnitPlace, check_stream_bytes,
+};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,7 +43,7 @@ impl XzBlockCutter {
         Self { limits: *limits, stream: None, last_check: None, records: Arc::default(), by_index: None, blocks: 0 }
     }
 
-    fn between_streams(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
+    fn between_streams(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError> {
         let (head, _) = input.ahead(STREAM_HEADER_BYTES, STREAM_HEADER_BYTES)?;
         if head.is_empty() {
             return Ok(NextUnit::End);
@@ -61,7 +63,7 @@ impl XzBlockCutter {
         Ok(NextUnit::Padding { bytes: STREAM_HEADER_BYTES as u64 })
     }
 
-    fn block(&mut self, input: &mut PackedReader, check: CheckKind) -> Result<NextUnit, CutError> {
+    fn block(&mut self, input: &mut CompressedReader, check: CheckKind) -> Result<NextUnit, CutError> {
         let (head, _) = input.ahead(1, BLOCK_HEADER_BYTES_MAX)?;
         let &first = head.first().ok_or(UnitDefect::Truncated)?;
         if first == INDEX_INDICATOR {
@@ -83,7 +85,7 @@ impl XzBlockCutter {
                     padding_bytes: packed_bytes - record.unpadded_bytes,
                 }
                 .parameters(),
-                ..UnitPlace::whole(packed_bytes, PlainSize::Known(record.uncompressed_bytes))
+                ..UnitPlace::whole(packed_bytes, UncompressedSize::Known(record.uncompressed_bytes))
             }));
         }
         check_stream_bytes(header.dictionary_bytes(), &self.limits)?;
@@ -91,7 +93,12 @@ impl XzBlockCutter {
     }
 
     /// Both sizes of the block at the reader's position, by its header or by the file's Index.
-    fn sizes(&mut self, input: &mut PackedReader, header: &XzBlockHeader, check: CheckKind) -> Option<XzIndexRecord> {
+    fn sizes(
+        &mut self,
+        input: &mut CompressedReader,
+        header: &XzBlockHeader,
+        check: CheckKind,
+    ) -> Option<XzIndexRecord> {
         if let (Some(compressed), Some(uncompressed)) = (header.compressed_bytes, header.uncompressed_bytes) {
             return Some(record(header.bytes, compressed, check, uncompressed));
         }
@@ -101,15 +108,15 @@ impl XzBlockCutter {
         compressed_bytes(found, header.bytes, check).map(|_| found)
     }
 
-    /// The packed size of a block that a worker can hold as a whole and that is there as a whole.
+    /// The compressed size of a block that a worker can hold as a whole and that is there as a whole.
     fn bearable(
         &self,
-        input: &mut PackedReader,
+        input: &mut CompressedReader,
         record: XzIndexRecord,
         dictionary_bytes: u64,
         is_first: bool,
     ) -> Result<Option<u64>, CutError> {
-        let limit = self.limits.unit_plain_bytes;
+        let limit = self.limits.unit_uncompressed_bytes;
         // LZMA2 stores what it cannot pack, at three bytes for 64 KiB.
         if record.uncompressed_bytes > limit || record.unpadded_bytes > limit + limit / 1024 + (64 << 10) {
             return Ok(None);
@@ -137,7 +144,7 @@ impl XzBlockCutter {
         Ok(Some(packed_bytes))
     }
 
-    fn index(&mut self, input: &mut PackedReader, check: CheckKind) -> Result<NextUnit, CutError> {
+    fn index(&mut self, input: &mut CompressedReader, check: CheckKind) -> Result<NextUnit, CutError> {
         let expected = self.records.lock().index();
         let mut index = vec![0; expected.len()];
         let read = input.peek_at(0, &mut index)?;
@@ -157,7 +164,7 @@ impl XzBlockCutter {
 }
 
 impl Cutter for XzBlockCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
+    fn next(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError> {
         match self.stream {
             None => self.between_streams(input),
             Some(check) => self.block(input, check),

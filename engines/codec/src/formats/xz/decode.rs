@@ -7,18 +7,18 @@ use super::index::{XzIndexRecords, record};
 #[cfg(feature = "lzma2-kernel")]
 use super::kernel::{self, Lzma2Error};
 use crate::byte_buffer::ByteBuffer;
+use crate::compressed_reader::CompressedReader;
 use crate::error::UnitDefect;
 use crate::format::{CutError, Decoder, SegmentFill, StreamDecoder};
-use crate::packed_reader::PackedReader;
 use crew::pipeline::{CutTurn, Pause};
 use liblzma::stream::{Action, Status, Stream};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Packed bytes given to the library at a time.
+/// Compressed bytes given to the library at a time.
 const INPUT_BYTES: usize = 64 << 10;
 
-/// Plain bytes of a whole block between two yield points.
+/// Uncompressed bytes of a whole block between two yield points.
 const STEP_BYTES: usize = 1 << 20;
 
 /// What a block's decoder must know beside its bytes.
@@ -73,7 +73,7 @@ impl XzBlockDecoder {
     ) -> Result<Decoded, UnitDefect> {
         // For other processors the kernel has no hot loop.
         #[cfg(feature = "lzma2-kernel")]
-        if cfg!(target_arch = "x86_64") && header.is_plain() {
+        if cfg!(target_arch = "x86_64") && header.has_no_filter() {
             return self.data_by_kernel(header, body, room, pause);
         }
         let mut stream = Stream::new_raw_decoder(&header.filters(room.len() as u64 - 1)?).map_err(UnitDefect::Lzma)?;
@@ -119,22 +119,22 @@ impl XzBlockDecoder {
 impl Decoder for XzBlockDecoder {
     fn decode(
         &mut self,
-        packed: &[u8],
+        compressed: &[u8],
         parameters: u64,
-        plain_limit: u64,
-        plain: &mut ByteBuffer,
+        uncompressed_limit: u64,
+        uncompressed: &mut ByteBuffer,
         pause: &mut Pause<'_>,
     ) -> Result<(), UnitDefect> {
         let unit = BlockUnit::of(parameters);
-        let header_bytes = block_header_bytes(*packed.first().ok_or(UnitDefect::Truncated)?);
-        let (head, body) = packed.split_at_checked(header_bytes).ok_or(UnitDefect::Truncated)?;
+        let header_bytes = block_header_bytes(*compressed.first().ok_or(UnitDefect::Truncated)?);
+        let (head, body) = compressed.split_at_checked(header_bytes).ok_or(UnitDefect::Truncated)?;
         let header = parse_block_header(head)?;
         let stored_bytes = header.uncompressed_bytes.unwrap_or(unit.uncompressed_bytes);
-        if stored_bytes != unit.uncompressed_bytes || stored_bytes > plain_limit {
+        if stored_bytes != unit.uncompressed_bytes || stored_bytes > uncompressed_limit {
             return Err(UnitDefect::Length { stored: stored_bytes, actual: unit.uncompressed_bytes });
         }
         let wanted = usize::try_from(stored_bytes).expect("bounded by the limit");
-        let room = plain.room(wanted + 1);
+        let room = uncompressed.room(wanted + 1);
         let Decoded { consumed: data_end, produced } = self.data(&header, body, room, pause)?;
         if produced != wanted {
             return Err(UnitDefect::Length { stored: stored_bytes, actual: produced as u64 });
@@ -143,9 +143,9 @@ impl Decoder for XzBlockDecoder {
         check_compressed_bytes(&header, consumed)?;
         let (stored, rest) = check_field(&body[data_end..], consumed, unit.check)?;
         if !rest.is_empty() || padding(consumed) != unit.padding_bytes {
-            let stored = packed.len() as u64 - unit.padding_bytes;
-            let actual = (packed.len() - rest.len()) as u64 - padding(consumed);
-            return Err(UnitDefect::PackedLength { stored, actual });
+            let stored = compressed.len() as u64 - unit.padding_bytes;
+            let actual = (compressed.len() - rest.len()) as u64 - padding(consumed);
+            return Err(UnitDefect::CompressedLength { stored, actual });
         }
         let mut check = Check::begin(unit.check);
         for step in room[..wanted].chunks(STEP_BYTES) {
@@ -153,14 +153,14 @@ impl Decoder for XzBlockDecoder {
             pause.point();
         }
         check.compare(stored)?;
-        plain.grow(wanted);
+        uncompressed.grow(wanted);
         Ok(())
     }
 }
 
 fn check_compressed_bytes(header: &XzBlockHeader, consumed: u64) -> Result<(), UnitDefect> {
     match header.compressed_bytes {
-        Some(stored) if stored != consumed => Err(UnitDefect::PackedLength { stored, actual: consumed }),
+        Some(stored) if stored != consumed => Err(UnitDefect::CompressedLength { stored, actual: consumed }),
         _ => Ok(()),
     }
 }
@@ -174,7 +174,7 @@ fn check_field(behind: &[u8], compressed_bytes: u64, kind: CheckKind) -> Result<
     behind.split_at_checked(kind.bytes()).ok_or(UnitDefect::Truncated)
 }
 
-/// Decodes one block piece by piece, and adds its record when it has ended.
+/// Decodes one block segment by segment, and adds its record when it has ended.
 pub(super) struct BlockStream {
     kind: CheckKind,
     records: Arc<Mutex<XzIndexRecords>>,
@@ -192,20 +192,20 @@ impl BlockStream {
         Self { kind, records, begun: None }
     }
 
-    fn begin(&mut self, input: &mut PackedReader) -> Result<(), CutError> {
+    fn begin(&mut self, input: &mut CompressedReader) -> Result<(), CutError> {
         let (head, _) = input.ahead(1, BLOCK_HEADER_BYTES_MAX)?;
         let header_bytes = block_header_bytes(*head.first().ok_or(UnitDefect::Truncated)?);
         let (head, _) = input.ahead(header_bytes, header_bytes)?;
         let header = parse_block_header(head.get(..header_bytes).ok_or(UnitDefect::Truncated)?)?;
-        let plain_bytes_max = header.uncompressed_bytes.unwrap_or(u64::MAX);
-        let stream = Stream::new_raw_decoder(&header.filters(plain_bytes_max)?).map_err(UnitDefect::Lzma)?;
+        let uncompressed_bytes_max = header.uncompressed_bytes.unwrap_or(u64::MAX);
+        let stream = Stream::new_raw_decoder(&header.filters(uncompressed_bytes_max)?).map_err(UnitDefect::Lzma)?;
         input.consume(header_bytes);
         self.begun = Some(Begun { header, stream, check: Check::begin(self.kind) });
         Ok(())
     }
 
     /// The data have ended: what follows them, and what the header told of them.
-    fn end(&mut self, input: &mut PackedReader) -> Result<SegmentFill, CutError> {
+    fn end(&mut self, input: &mut CompressedReader) -> Result<SegmentFill, CutError> {
         let Begun { header, stream, check } = self.begun.take().expect("begun");
         let (consumed, produced) = (stream.total_in(), stream.total_out());
         check_compressed_bytes(&header, consumed)?;
@@ -226,39 +226,39 @@ impl BlockStream {
 impl StreamDecoder for BlockStream {
     fn fill(
         &mut self,
-        input: &mut PackedReader,
-        plain: &mut ByteBuffer,
-        piece_bytes: usize,
+        input: &mut CompressedReader,
+        uncompressed: &mut ByteBuffer,
+        segment_bytes: usize,
         turn: &mut CutTurn<'_>,
     ) -> Result<SegmentFill, CutError> {
-        plain.clear();
+        uncompressed.clear();
         if self.begun.is_none() {
             self.begin(input)?;
         }
         loop {
             let Begun { stream, check, .. } = self.begun.as_mut().expect("begun");
-            let (packed, at_end) = input.ahead(1, INPUT_BYTES)?;
+            let (compressed, at_end) = input.ahead(1, INPUT_BYTES)?;
             let (consumed_before, produced_before) = (stream.total_in(), stream.total_out());
-            let room = plain.room(piece_bytes - plain.len());
+            let room = uncompressed.room(segment_bytes - uncompressed.len());
             let status = turn.with_hand(|| {
-                let status = stream.process(packed, room, Action::Run);
+                let status = stream.process(compressed, room, Action::Run);
                 check.add(&room[..(stream.total_out() - produced_before) as usize]);
                 status
             });
             let consumed = (stream.total_in() - consumed_before) as usize;
             let produced = (stream.total_out() - produced_before) as usize;
-            let packed_is_empty = packed.is_empty();
-            plain.grow(produced);
+            let compressed_is_empty = compressed.is_empty();
+            uncompressed.grow(produced);
             input.consume(consumed);
             match status {
                 Ok(Status::StreamEnd) => return self.end(input),
-                Ok(_) if consumed == 0 && produced == 0 && packed_is_empty && at_end => {
+                Ok(_) if consumed == 0 && produced == 0 && compressed_is_empty && at_end => {
                     return Err(UnitDefect::Truncated.into());
                 }
                 Ok(_) => {}
                 Err(error) => return Err(UnitDefect::Lzma(error).into()),
             }
-            if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
+            if uncompressed.len() == segment_bytes || (!uncompressed.is_empty() && input.would_wait()) {
                 return Ok(SegmentFill::More);
             }
         }

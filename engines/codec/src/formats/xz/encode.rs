@@ -31,7 +31,7 @@ fn dictionary_bytes(level: i32) -> u32 {
 /// LIMIT: LZMA2's least.
 const DICTIONARY_BYTES_MIN: u32 = 4096;
 
-/// Plain bytes given to the library at a time. The slowest levels take 1 MB/s and less: 20 ms.
+/// Uncompressed bytes given to the library at a time. The slowest levels take 1 MB/s and less: 20 ms.
 const STEP_BYTES: usize = 16 << 10;
 
 /// How far matches reach.
@@ -40,7 +40,7 @@ fn match_bytes(options: &EncodeOptions) -> u32 {
     options.reach_bytes.map_or(usual, |reach| usual.min(reach.max(DICTIONARY_BYTES_MIN)))
 }
 
-/// Plain bytes in one block: three dictionaries, as `xz -T` has it, and 1 MiB at least.
+/// Uncompressed bytes in one block: three dictionaries, as `xz -T` has it, and 1 MiB at least.
 pub(super) fn block_bytes(options: &EncodeOptions) -> usize {
     (3 * dictionary_bytes(options.level) as usize).max(1 << 20)
 }
@@ -57,8 +57,8 @@ pub(crate) fn encoder_bytes(options: &EncodeOptions) -> u64 {
     (MEBIBYTES[level] << 20) + extreme - unreached * held_bytes
 }
 
-/// The largest packed size: all of it in stored chunks of 64 KiB, three bytes each, and what stands around the data.
-pub(super) fn packed_bound(plain_bytes: usize) -> usize {
+/// The largest compressed size: all of it in stored chunks of 64 KiB, three bytes each, and what stands around the data.
+pub(super) fn compressed_bound(plain_bytes: usize) -> usize {
     plain_bytes + 3 * (plain_bytes >> 16) + 16 + BLOCK_HEADER_BYTES_MAX + 16
 }
 
@@ -76,25 +76,30 @@ impl BlockEncoder {
 }
 
 impl Encoder for BlockEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, pause: &mut Pause<'_>) -> Result<(), CodecError> {
-        packed.clear();
-        if plain.is_empty() {
+    fn encode(
+        &mut self,
+        uncompressed: &[u8],
+        compressed: &mut ByteBuffer,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError> {
+        compressed.clear();
+        if uncompressed.is_empty() {
             // A stream of no blocks.
             return Ok(());
         }
-        PieceEncoder::new(&self.0, plain.len())?.encode(plain, true, packed, pause)
+        SegmentEncoder::new(&self.0, uncompressed.len())?.encode(uncompressed, true, compressed, pause)
     }
 }
 
-/// Plain bytes in one block, that come piece by piece: liblzma keeps what it refers to.
-pub(super) struct PieceEncoder {
+/// Uncompressed bytes in one block, that come segment by segment: liblzma keeps what it refers to.
+pub(super) struct SegmentEncoder {
     stream: Stream,
     check: Check,
     plain_bytes: usize,
     dictionary_bytes: u32,
 }
 
-impl PieceEncoder {
+impl SegmentEncoder {
     pub fn new(options: &EncodeOptions, plain_bytes: usize) -> Result<Self, CodecError> {
         let preset = options.level.unsigned_abs() | if options.is_extreme { PRESET_EXTREME } else { 0 };
         let mut settings = LzmaOptions::new_preset(preset).map_err(library_error)?;
@@ -108,52 +113,52 @@ impl PieceEncoder {
     }
 
     /// Takes some bytes in, the last of the block or not.
-    fn step(&mut self, plain: &[u8], ends: bool, packed: &mut ByteBuffer) -> Result<(), CodecError> {
+    fn step(&mut self, uncompressed: &[u8], ends: bool, compressed: &mut ByteBuffer) -> Result<(), CodecError> {
         let (consumed, produced) = (self.stream.total_in(), self.stream.total_out());
         // All of the block fits into the bound.
-        let room = packed.room(packed_bound(self.plain_bytes) - WRITTEN_BLOCK_HEADER_BYTES - produced as usize);
+        let room = compressed.room(compressed_bound(self.plain_bytes) - WRITTEN_BLOCK_HEADER_BYTES - produced as usize);
         let action = if ends { Action::Finish } else { Action::Run };
-        let status = self.stream.process(plain, room, action).map_err(library_error)?;
-        packed.grow((self.stream.total_out() - produced) as usize);
-        let is_done = self.stream.total_in() - consumed == plain.len() as u64;
+        let status = self.stream.process(uncompressed, room, action).map_err(library_error)?;
+        compressed.grow((self.stream.total_out() - produced) as usize);
+        let is_done = self.stream.total_in() - consumed == uncompressed.len() as u64;
         if !is_done || ends != (status == Status::StreamEnd) {
             return Err(library_error(Error::Program));
         }
-        self.check.add(plain);
+        self.check.add(uncompressed);
         Ok(())
     }
 
     /// What stands around the data, once their lengths are known.
-    fn finish(&mut self, packed: &mut ByteBuffer) {
+    fn finish(&mut self, compressed: &mut ByteBuffer) {
         let (plain_bytes, compressed_bytes) = (self.stream.total_in(), self.stream.total_out());
         let header = block_header(compressed_bytes, plain_bytes, self.dictionary_bytes);
-        packed.content_mut()[..WRITTEN_BLOCK_HEADER_BYTES].copy_from_slice(&header);
-        packed.append(&[0; 4][..padding(compressed_bytes) as usize]);
-        packed.append(&std::mem::replace(&mut self.check, Check::None).finish());
+        compressed.content_mut()[..WRITTEN_BLOCK_HEADER_BYTES].copy_from_slice(&header);
+        compressed.append(&[0; 4][..padding(compressed_bytes) as usize]);
+        compressed.append(&std::mem::replace(&mut self.check, Check::None).finish());
     }
 }
 
-impl StreamEncoder for PieceEncoder {
+impl StreamEncoder for SegmentEncoder {
     fn encode(
         &mut self,
-        plain: &[u8],
+        uncompressed: &[u8],
         ends: bool,
-        packed: &mut ByteBuffer,
+        compressed: &mut ByteBuffer,
         pause: &mut Pause<'_>,
     ) -> Result<(), CodecError> {
-        if packed.is_empty() {
-            packed.append(&[0; WRITTEN_BLOCK_HEADER_BYTES]);
+        if compressed.is_empty() {
+            compressed.append(&[0; WRITTEN_BLOCK_HEADER_BYTES]);
         }
-        let mut steps = plain.chunks(STEP_BYTES).peekable();
+        let mut steps = uncompressed.chunks(STEP_BYTES).peekable();
         while let Some(step) = steps.next() {
-            self.step(step, ends && steps.peek().is_none(), packed)?;
+            self.step(step, ends && steps.peek().is_none(), compressed)?;
             pause.point();
         }
         if ends {
-            if plain.is_empty() {
-                self.step(plain, true, packed)?;
+            if uncompressed.is_empty() {
+                self.step(uncompressed, true, compressed)?;
             }
-            self.finish(packed);
+            self.finish(compressed);
         }
         Ok(())
     }
@@ -172,9 +177,9 @@ impl IndexTail {
 }
 
 impl Tail for IndexTail {
-    fn unit(&mut self, packed: &[u8], plain_bytes: u64) {
-        let Some(&first) = packed.first() else { return };
-        let header = parse_block_header(&packed[..block_header_bytes(first)]).expect("it was written here");
+    fn unit(&mut self, compressed: &[u8], plain_bytes: u64) {
+        let Some(&first) = compressed.first() else { return };
+        let header = parse_block_header(&compressed[..block_header_bytes(first)]).expect("it was written here");
         let compressed = header.compressed_bytes.expect("it was written here");
         self.records.add(record(header.bytes, compressed, self.check, plain_bytes));
     }

@@ -1,4 +1,4 @@
-//! The LZMA2 kernel: one whole LZMA2 stream in, plain bytes out, on one core, in one call.
+//! The LZMA2 kernel: one whole LZMA2 stream in, uncompressed bytes out, on one core, in one call.
 //! It knows nothing of xz, checksums, files or threads. The output slice is the dictionary: nothing is copied out of another.
 //! What is accepted is what liblzma accepts, down to the range coder's state at the end of a chunk.
 //! Layers: `model` (probabilities and what they stand for), `careful` (the symbols in safe code, for every processor and for
@@ -83,13 +83,13 @@ pub enum Lzma2Error {
     ChunkEnd,
 }
 
-/// Decodes one LZMA2 stream, from its first control byte to its end marker, from the start of `packed` into `plain`.
+/// Decodes one LZMA2 stream, from its first control byte to its end marker, from the start of `compressed` into `uncompressed`.
 ///
 /// # Errors
 ///
-/// If `packed` is not one, or if `plain` has not room enough.
-pub fn decode(packed: &[u8], dictionary_bytes: u64, plain: &mut [u8]) -> Result<LzmaDecoded, Lzma2Error> {
-    LzmaDecoder::boxed().decode(packed, dictionary_bytes, plain, || ())
+/// If `compressed` is not one, or if `uncompressed` has not room enough.
+pub fn decode(compressed: &[u8], dictionary_bytes: u64, uncompressed: &mut [u8]) -> Result<LzmaDecoded, Lzma2Error> {
+    LzmaDecoder::boxed().decode(compressed, dictionary_bytes, uncompressed, || ())
 }
 
 /// What decoding needs beside its input and output, to be used again.
@@ -118,31 +118,34 @@ impl LzmaDecoder {
     ///
     /// # Errors
     ///
-    /// If `packed` is not an LZMA2 stream, or if `plain` has not room enough.
+    /// If `compressed` is not an LZMA2 stream, or if `uncompressed` has not room enough.
     pub fn decode(
         &mut self,
-        packed: &[u8],
+        compressed: &[u8],
         dictionary_bytes: u64,
-        plain: &mut [u8],
+        uncompressed: &mut [u8],
         mut between: impl FnMut(),
     ) -> Result<LzmaDecoded, Lzma2Error> {
-        let room = plain.len();
+        let room = uncompressed.len();
         let dictionary_bytes = dictionary_bytes.max(DICTIONARY_BYTES_MIN).next_multiple_of(16);
         let mut output = Output {
             // More than the output can hold is no limit.
             dictionary_bytes: usize::try_from(dictionary_bytes).unwrap_or(usize::MAX),
-            buffer: plain,
+            buffer: uncompressed,
             at: 0,
             chunk_end: 0,
         };
-        let mut input = packed;
+        let mut input = compressed;
         // Bytes of finished dictionaries, in front of the output's part that is still in use.
         let mut produced_before = 0;
         let (mut needs_dictionary, mut needs_properties) = (true, true);
         loop {
             let control = take_byte(&mut input)?;
             if control == 0 {
-                return Ok(LzmaDecoded { consumed: packed.len() - input.len(), produced: produced_before + output.at });
+                return Ok(LzmaDecoded {
+                    consumed: compressed.len() - input.len(),
+                    produced: produced_before + output.at,
+                });
             }
             if control >= 0xe0 || control == 1 {
                 (needs_dictionary, needs_properties) = (false, true);

@@ -5,29 +5,29 @@ use super::container::BLOCK_HEADER_BYTES;
 use super::kernel::finder::BLOCK_BYTES_MAX;
 
 /// Blocks are cut at multiples of this.
-const PIECE_BYTES: usize = 8 << 10;
+const SEGMENT_BYTES: usize = 8 << 10;
 
 /// Every so many bytes one is counted: a prime, so that records of any length are met at all their places.
 const STRIDE_BYTES: usize = 43;
 
-/// Bytes counted in a piece.
-const PIECE_COUNTS: u16 = (PIECE_BYTES / STRIDE_BYTES) as u16;
+/// Bytes counted in a segment.
+const SEGMENT_COUNTS: u16 = (SEGMENT_BYTES / STRIDE_BYTES) as u16;
 
-/// How far a piece may differ from what stands before it in its block, in 32nds (none: the same counts; all: no byte in common).
+/// How far a segment may differ from what stands before it in its block, in 32nds (none: the same counts; all: no byte in common).
 /// Smaller cuts more often, which costs time: docs/journal/0003-five-formats.md chose it.
 const DIFFERENCE_MAX: u16 = 11;
 
-/// The more for a block that would be of one piece, one less with each piece more: few counts differ by chance.
-const FIRST_PIECE_MORE: u16 = 3;
+/// The more for a block that would be of one segment, one less with each segment more: few counts differ by chance.
+const FIRST_SEGMENT_MORE: u16 = 3;
 
-/// Kinds of bytes that are told apart: four that are neighbours are one. With all 256 two pieces of random bytes have counts too few
-/// to look alike, and each piece would be a block.
+/// Kinds of bytes that are told apart: four that are neighbours are one. With all 256 two segments of random bytes have counts too few
+/// to look alike, and each segment would be a block.
 const KINDS: usize = 64;
 
 /// How often each kind was counted. Narrow numbers, so that eight are compared at once.
 type Counts = [u16; KINDS];
 const _: () = assert!(
-    2 * (BLOCK_BYTES_MAX / PIECE_BYTES) * PIECE_COUNTS as usize <= u16::MAX as usize,
+    2 * (BLOCK_BYTES_MAX / SEGMENT_BYTES) * SEGMENT_COUNTS as usize <= u16::MAX as usize,
     "all differences together fit, twice as many as a block has counts"
 );
 
@@ -37,35 +37,35 @@ pub(super) fn next_block_bytes(rest: &[u8]) -> usize {
         return rest.len();
     }
     let (block, _) = rest.split_at(BLOCK_BYTES_MAX);
-    let mut pieces = block.chunks_exact(PIECE_BYTES);
+    let mut segments = block.chunks_exact(SEGMENT_BYTES);
     let mut before = [0; KINDS];
-    if let Some(piece) = pieces.next() {
-        count(piece, &mut before);
+    if let Some(segment) = segments.next() {
+        count(segment, &mut before);
     }
-    for (number, piece) in (1..).zip(pieces) {
+    for (number, segment) in (1..).zip(segments) {
         let mut counts = [0; KINDS];
-        count(piece, &mut counts);
-        let allowed = DIFFERENCE_MAX + FIRST_PIECE_MORE.saturating_sub(number - 1);
+        count(segment, &mut counts);
+        let allowed = DIFFERENCE_MAX + FIRST_SEGMENT_MORE.saturating_sub(number - 1);
         if differ(&before, &counts, number, allowed) {
-            return usize::from(number) * PIECE_BYTES;
+            return usize::from(number) * SEGMENT_BYTES;
         }
         before.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
     BLOCK_BYTES_MAX
 }
 
-fn count(piece: &[u8], counts: &mut Counts) {
+fn count(segment: &[u8], counts: &mut Counts) {
     // Whole strides, each its first byte.
-    for stride in piece.chunks_exact(STRIDE_BYTES) {
+    for stride in segment.chunks_exact(STRIDE_BYTES) {
         counts[usize::from(stride[0]) * KINDS / 256] += 1;
     }
 }
 
-/// Whether the counts of one piece are further than `allowed` from those of `number` pieces: half the sum of differences of
+/// Whether the counts of one segment are further than `allowed` from those of `number` segments: half the sum of differences of
 /// shares, which is 0 to 1.
 fn differ(before: &Counts, counts: &Counts, number: u16, allowed: u16) -> bool {
     let differences: u16 = before.iter().zip(counts).map(|(&sum, &count)| sum.abs_diff(count * number)).sum();
-    16 * u32::from(differences) >= u32::from(number * PIECE_COUNTS) * u32::from(allowed)
+    16 * u32::from(differences) >= u32::from(number * SEGMENT_COUNTS) * u32::from(allowed)
 }
 
 /// A block's type (RFC 8878, 3.1.1.2.2).
@@ -97,14 +97,14 @@ mod tests {
         let (text, random) = (text(BLOCK_BYTES_MAX, 1), random(BLOCK_BYTES_MAX, 2));
         assert_eq!(next_block_bytes(&text), BLOCK_BYTES_MAX);
         assert_eq!(next_block_bytes(&[random.as_slice(), &text].concat()), BLOCK_BYTES_MAX);
-        for pieces in 1..16 {
-            let change = pieces * PIECE_BYTES;
+        for segments in 1..16 {
+            let change = segments * SEGMENT_BYTES;
             assert_eq!(next_block_bytes(&[&text[..change], &random].concat()), change);
             assert_eq!(next_block_bytes(&[&zeros(change), &text[..]].concat()), change);
         }
         assert_eq!(
-            next_block_bytes(&[&text[..PIECE_BYTES], &random[..PIECE_BYTES]].concat()),
-            2 * PIECE_BYTES,
+            next_block_bytes(&[&text[..SEGMENT_BYTES], &random[..SEGMENT_BYTES]].concat()),
+            2 * SEGMENT_BYTES,
             "too few to divide"
         );
         assert_eq!(next_block_bytes(b""), 0);

@@ -105,9 +105,9 @@ mod tests {
     #[test]
     fn headers_of_real_frames_are_read() {
         for (plain_bytes, level) in [(0, 1), (100, 1), (300, 3), (70_000, 19), (5 << 20, 3)] {
-            let plain = testkit::data::text(plain_bytes, 3);
+            let uncompressed = testkit::data::text(plain_bytes, 3);
             let mut frame = vec![0; zstd_safe::compress_bound(plain_bytes)];
-            let size = zstd_safe::compress(frame.as_mut_slice(), &plain, level).expect("compress");
+            let size = zstd_safe::compress(frame.as_mut_slice(), &uncompressed, level).expect("compress");
             let header = parse_frame_header(&frame[..size]).expect("valid").expect("whole");
             assert_eq!(header.content_bytes, Some(plain_bytes as u64));
             assert!(!header.has_checksum && header.dictionary == 0 && header.bytes <= HEADER_BYTES_MAX);

@@ -9,10 +9,12 @@ use super::container::{
     parse_frame_header,
 };
 use super::decode::ZstdFrameStream;
+use crate::compressed_reader::CompressedReader;
 use crate::error::UnitDefect;
-use crate::format::{CutError, Cutter, DecodeLimits, Detail, NextUnit, PlainSize, UnitPlace, check_stream_bytes};
+use crate::format::{
+    CutError, Cutter, DecodeLimits, Detail, NextUnit, UncompressedSize, UnitPlace, check_stream_bytes,
+};
 use crate::formats::skippable;
-use crate::packed_reader::PackedReader;
 
 /// A frame from this size on is worth writing while it is decoded. Smaller ones are done before another core wakes up.
 const LONG_FRAME_BYTES: u64 = 1 << 20;
@@ -30,18 +32,18 @@ impl FrameCutter {
         Self { limits: *limits, frames: 0, frames_with_checksum: 0, skipped: 0, detail: Detail::default() }
     }
 
-    fn frame(&mut self, input: &mut PackedReader, header: &ZstdFrameHeader) -> Result<NextUnit, CutError> {
+    fn frame(&mut self, input: &mut CompressedReader, header: &ZstdFrameHeader) -> Result<NextUnit, CutError> {
         if header.dictionary != 0 && self.limits.dictionary.is_none() {
             return Err(UnitDefect::Dictionary(header.dictionary).into());
         }
         self.detail = Detail { window_bytes: header.window_bytes, dictionary: header.dictionary, checksum: None };
-        let bearable = header.content_bytes.filter(|&bytes| bytes <= self.limits.unit_plain_bytes);
+        let bearable = header.content_bytes.filter(|&bytes| bytes <= self.limits.unit_uncompressed_bytes);
         if let Some(plain_bytes) = bearable
             && let Some((packed_bytes, last_bytes)) = frame_length(input, header, plain_bytes)?
             && !self.is_alone(input, packed_bytes, plain_bytes)?
         {
             self.detail.checksum = header.has_checksum.then_some(last_bytes);
-            return Ok(NextUnit::Unit(UnitPlace::whole(packed_bytes, PlainSize::Known(plain_bytes))));
+            return Ok(NextUnit::Unit(UnitPlace::whole(packed_bytes, UncompressedSize::Known(plain_bytes))));
         }
         if header.window_bytes > self.limits.window_bytes {
             return Err(window_defect(header.window_bytes, self.limits.window_bytes).into());
@@ -54,7 +56,7 @@ impl FrameCutter {
 impl FrameCutter {
     /// Whether a frame is the only one of its file and long: then one core decodes it either way, and as a stream another
     /// can write what is decoded meanwhile. A pipe is not asked: it would have to be waited for.
-    fn is_alone(&self, input: &mut PackedReader, packed_bytes: u64, plain_bytes: u64) -> Result<bool, CutError> {
+    fn is_alone(&self, input: &mut CompressedReader, packed_bytes: u64, plain_bytes: u64) -> Result<bool, CutError> {
         if !self.limits.streams_lone_unit
             || self.frames > 1
             || plain_bytes < LONG_FRAME_BYTES
@@ -67,7 +69,7 @@ impl FrameCutter {
 }
 
 impl Cutter for FrameCutter {
-    fn next(&mut self, input: &mut PackedReader) -> Result<NextUnit, CutError> {
+    fn next(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError> {
         let (head, at_end) = input.ahead(HEADER_BYTES_MAX, HEADER_BYTES_MAX)?;
         if head.is_empty() {
             return Ok(NextUnit::End);
@@ -104,10 +106,10 @@ impl Cutter for FrameCutter {
     }
 }
 
-/// The packed length of the frame at the reader's position, and its last four bytes. `None` when it breaks off, or is longer than any encoder makes
+/// The compressed length of the frame at the reader's position, and its last four bytes. `None` when it breaks off, or is longer than any encoder makes
 /// it for its content: the stream decoder then tells what is wrong, in bounded memory.
 fn frame_length(
-    input: &mut PackedReader,
+    input: &mut CompressedReader,
     header: &ZstdFrameHeader,
     plain_bytes: u64,
 ) -> Result<Option<(u64, [u8; 4])>, CutError> {

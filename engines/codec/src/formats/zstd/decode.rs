@@ -2,20 +2,20 @@
 
 use super::container::parse_frame_header;
 use crate::byte_buffer::ByteBuffer;
+use crate::compressed_reader::CompressedReader;
 use crate::error::UnitDefect;
 use crate::format::{CutError, DecodeLimits, Decoder, SegmentFill, StreamDecoder};
-use crate::packed_reader::PackedReader;
 use crew::pipeline::{CutTurn, Pause};
 use zstd_safe::{DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, ResetDirective, get_error_name};
 
-/// Packed bytes given to the library at a time.
+/// Compressed bytes given to the library at a time.
 const INPUT_BYTES: usize = 256 << 10;
 
 /// Room given to the library at a time: the most that a block decodes to, and so the most that is lost before a defect, since a call that
 /// fails does not tell what it has written.
 const OUTPUT_BYTES: usize = 128 << 10;
 
-/// Plain bytes of a frame that is decoded in one call: 30 ms.
+/// Uncompressed bytes of a frame that is decoded in one call: 30 ms.
 const ONE_CALL_BYTES: usize = 32 << 20;
 
 /// The most that the library has.
@@ -48,37 +48,37 @@ impl FrameDecoder {
 impl Decoder for FrameDecoder {
     fn decode(
         &mut self,
-        packed: &[u8],
+        compressed: &[u8],
         _parameters: u64,
-        plain_limit: u64,
-        plain: &mut ByteBuffer,
+        uncompressed_limit: u64,
+        uncompressed: &mut ByteBuffer,
         pause: &mut Pause<'_>,
     ) -> Result<(), UnitDefect> {
-        let header = parse_frame_header(packed)?.ok_or(UnitDefect::Truncated)?;
+        let header = parse_frame_header(compressed)?.ok_or(UnitDefect::Truncated)?;
         let claimed = header.content_bytes.ok_or(UnitDefect::Header("its header does not tell its size"))?;
-        if claimed > plain_limit {
-            return Err(UnitDefect::Length { stored: claimed, actual: plain_limit });
+        if claimed > uncompressed_limit {
+            return Err(UnitDefect::Length { stored: claimed, actual: uncompressed_limit });
         }
         let wanted = usize::try_from(claimed).expect("bounded by the limit");
         let context = self.context.as_mut().map_err(|code| defect(*code))?;
-        let room = plain.room(wanted);
+        let room = uncompressed.room(wanted);
         let decoded = if wanted <= ONE_CALL_BYTES {
-            context.decompress(room, packed).map_err(defect)?
+            context.decompress(room, compressed).map_err(defect)?
         } else {
-            in_steps(context, packed, room, pause)?
+            in_steps(context, compressed, room, pause)?
         };
         if decoded != wanted {
             return Err(UnitDefect::Length { stored: claimed, actual: decoded as u64 });
         }
-        plain.grow(decoded);
+        uncompressed.grow(decoded);
         Ok(())
     }
 }
 
-/// Decodes a frame straight into `room`, some packed bytes at a time.
+/// Decodes a frame straight into `room`, some compressed bytes at a time.
 fn in_steps(
     context: &mut DCtx<'static>,
-    packed: &[u8],
+    compressed: &[u8],
     room: &mut [u8],
     pause: &mut Pause<'_>,
 ) -> Result<usize, UnitDefect> {
@@ -87,7 +87,7 @@ fn in_steps(
     context.set_parameter(DParameter::StableOutBuffer(true)).map_err(defect)?;
     context.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX)).map_err(defect)?;
     let mut output = OutBuffer::around(room);
-    for step in packed.chunks(INPUT_BYTES) {
+    for step in compressed.chunks(INPUT_BYTES) {
         let mut input = InBuffer::around(step);
         while input.pos < step.len() {
             let before = input.pos;
@@ -104,7 +104,7 @@ fn in_steps(
     Err(UnitDefect::Truncated)
 }
 
-/// Decodes one frame piece by piece.
+/// Decodes one frame segment by segment.
 pub(super) struct ZstdFrameStream {
     context: DCtx<'static>,
 }
@@ -122,27 +122,28 @@ impl ZstdFrameStream {
 impl StreamDecoder for ZstdFrameStream {
     fn fill(
         &mut self,
-        input: &mut PackedReader,
-        plain: &mut ByteBuffer,
-        piece_bytes: usize,
+        input: &mut CompressedReader,
+        uncompressed: &mut ByteBuffer,
+        segment_bytes: usize,
         turn: &mut CutTurn<'_>,
     ) -> Result<SegmentFill, CutError> {
-        plain.clear();
+        uncompressed.clear();
         let mut at_least = 1;
         loop {
-            let (packed, at_end) = input.ahead(at_least, INPUT_BYTES)?;
-            let mut source = InBuffer::around(packed);
-            let shown = packed.len();
-            let mut target = OutBuffer::around(plain.room((piece_bytes - plain.len()).min(OUTPUT_BYTES)));
+            let (compressed, at_end) = input.ahead(at_least, INPUT_BYTES)?;
+            let mut source = InBuffer::around(compressed);
+            let shown = compressed.len();
+            let mut target =
+                OutBuffer::around(uncompressed.room((segment_bytes - uncompressed.len()).min(OUTPUT_BYTES)));
             let context = &mut self.context;
             let left = turn.with_hand(|| context.decompress_stream(&mut target, &mut source)).map_err(defect)?;
             let (consumed, produced) = (source.pos, target.pos());
-            plain.grow(produced);
+            uncompressed.grow(produced);
             input.consume(consumed);
             if left == 0 {
                 return Ok(SegmentFill::Last(None));
             }
-            if plain.len() == piece_bytes || (!plain.is_empty() && input.would_wait()) {
+            if uncompressed.len() == segment_bytes || (!uncompressed.is_empty() && input.would_wait()) {
                 return Ok(SegmentFill::More);
             }
             if consumed == 0 && produced == 0 {

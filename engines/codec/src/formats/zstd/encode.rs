@@ -13,7 +13,7 @@ use crew::pipeline::Pause;
 use zstd_safe::zstd_sys::ZSTD_EndDirective;
 use zstd_safe::{CCtx, CParameter, ErrorCode, InBuffer, OutBuffer, get_error_name};
 
-/// Plain bytes in one independent frame, a power of two.
+/// Uncompressed bytes in one independent frame, a power of two.
 ///
 /// Each frame starts without history, which costs ratio; but a window as long as the frame (libzstd would choose a quarter of
 /// that) wins back more than it costs, in the same time: 2 to 3 % smaller than one frame by `zstd -T2`. Larger frames would be
@@ -79,7 +79,7 @@ pub(super) fn context_bytes(options: &EncodeOptions) -> u64 {
     if options.layout != UnitLayout::SingleUnit {
         return tables;
     }
-    // The library's threads take pieces of four windows, one being read and one a thread, and all that is packed may wait for
+    // The library's threads take segments of four windows, one being read and one a thread, and all that is compressed may wait for
     // the last to be done; LIMIT: by default the window is
     // 8 MiB, from -20 on 128 MiB.
     let window = 1_u64 << options.window_log.unwrap_or(if options.level > 19 { 27 } else { 23 });
@@ -87,7 +87,7 @@ pub(super) fn context_bytes(options: &EncodeOptions) -> u64 {
     threads * (tables + 2 * window) + 2 * (threads + 1) * 4 * window
 }
 
-/// Whether chunks of usual lengths are packed by our own match finder: in less than the library's time, and
+/// Whether chunks of usual lengths are compressed by our own match finder: in less than the library's time, and
 /// smaller (docs/journal/0003-five-formats.md). It knows no dictionaries, and one level.
 fn has_own_frames(options: &EncodeOptions) -> bool {
     options.level == own_frames::LEVEL
@@ -115,25 +115,30 @@ impl ZstdFrameEncoder {
 }
 
 impl Encoder for ZstdFrameEncoder {
-    fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, pause: &mut Pause<'_>) -> Result<(), CodecError> {
-        packed.clear();
+    fn encode(
+        &mut self,
+        uncompressed: &[u8],
+        compressed: &mut ByteBuffer,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError> {
+        compressed.clear();
         if stepped_frames::are_for(&self.options) {
             let stepped = match &mut self.stepped {
                 Some(stepped) => stepped,
                 None => self.stepped.insert(SteppedEncoder::new(&self.options)?),
             };
-            return stepped.encode(plain, packed, pause);
+            return stepped.encode(uncompressed, compressed, pause);
         }
-        let room = packed.room(zstd_safe::compress_bound(plain.len()));
-        if has_own_frames(&self.options) && own_frames::LENGTHS.contains(&plain.len()) {
+        let room = compressed.room(zstd_safe::compress_bound(uncompressed.len()));
+        if has_own_frames(&self.options) && own_frames::LENGTHS.contains(&uncompressed.len()) {
             let own = match &mut self.own {
                 Some(own) => own,
                 None => self.own.insert(OwnEncoder::new()?),
             };
-            return own.encode(plain, packed);
+            return own.encode(uncompressed, compressed);
         }
-        let size = self.context.compress2(room, plain).map_err(library_error)?;
-        packed.grow(size);
+        let size = self.context.compress2(room, uncompressed).map_err(library_error)?;
+        compressed.grow(size);
         Ok(())
     }
 
@@ -168,19 +173,19 @@ impl FrameStreamEncoder {
 impl StreamEncoder for FrameStreamEncoder {
     fn encode(
         &mut self,
-        plain: &[u8],
+        uncompressed: &[u8],
         ends: bool,
-        packed: &mut ByteBuffer,
+        compressed: &mut ByteBuffer,
         pause: &mut Pause<'_>,
     ) -> Result<(), CodecError> {
-        let mut input = InBuffer::around(plain);
+        let mut input = InBuffer::around(uncompressed);
         let directive = if ends { ZSTD_EndDirective::ZSTD_e_end } else { ZSTD_EndDirective::ZSTD_e_continue };
         loop {
-            let mut output = OutBuffer::around(packed.room(CCtx::out_size()));
+            let mut output = OutBuffer::around(compressed.room(CCtx::out_size()));
             let left = self.context.compress_stream2(&mut output, &mut input, directive).map_err(library_error)?;
             let written = output.pos();
-            packed.grow(written);
-            let is_done = if ends { left == 0 } else { input.pos == plain.len() };
+            compressed.grow(written);
+            let is_done = if ends { left == 0 } else { input.pos == uncompressed.len() };
             if is_done {
                 return Ok(());
             }
@@ -215,9 +220,11 @@ pub(super) struct SeekTable {
 const FRAMES_MAX: usize = 0x0800_0000;
 
 impl Tail for SeekTable {
-    fn unit(&mut self, packed: &[u8], plain_bytes: u64) {
-        match (u32::try_from(packed.len()), u32::try_from(plain_bytes)) {
-            (Ok(packed), Ok(plain)) if self.frames.len() < FRAMES_MAX => self.frames.push((packed, plain)),
+    fn unit(&mut self, compressed: &[u8], plain_bytes: u64) {
+        match (u32::try_from(compressed.len()), u32::try_from(plain_bytes)) {
+            (Ok(compressed), Ok(uncompressed)) if self.frames.len() < FRAMES_MAX => {
+                self.frames.push((compressed, uncompressed))
+            }
             _ => self.overflows = true,
         }
     }
@@ -232,9 +239,9 @@ impl Tail for SeekTable {
         let mut table = Vec::with_capacity(content_bytes + 8);
         table.extend(SEEK_TABLE_MAGIC.to_le_bytes());
         table.extend(u32::try_from(content_bytes).expect("bounded by FRAMES_MAX").to_le_bytes());
-        for (packed, plain) in &self.frames {
-            table.extend(packed.to_le_bytes());
-            table.extend(plain.to_le_bytes());
+        for (compressed, uncompressed) in &self.frames {
+            table.extend(compressed.to_le_bytes());
+            table.extend(uncompressed.to_le_bytes());
         }
         table.extend(count.to_le_bytes());
         // Descriptor: no checksums in the table; each frame carries its own.
@@ -246,43 +253,43 @@ impl Tail for SeekTable {
 
 /// What the library makes of a chunk in one call.
 #[cfg(test)]
-pub(super) fn in_one_call(plain: &[u8], options: &EncodeOptions) -> Vec<u8> {
-    let mut packed = vec![0; zstd_safe::compress_bound(plain.len())];
-    let packed_bytes =
-        context(options).and_then(|mut context| context.compress2(&mut packed[..], plain).map_err(library_error));
-    packed.truncate(packed_bytes.expect("any bytes can be packed"));
-    packed
+pub(super) fn in_one_call(uncompressed: &[u8], options: &EncodeOptions) -> Vec<u8> {
+    let mut compressed = vec![0; zstd_safe::compress_bound(uncompressed.len())];
+    let packed_bytes = context(options)
+        .and_then(|mut context| context.compress2(&mut compressed[..], uncompressed).map_err(library_error));
+    compressed.truncate(packed_bytes.expect("any bytes can be packed"));
+    compressed
 }
 
 #[cfg(all(test, feature = "zstd-finder"))]
 mod tests {
     use super::*;
 
-    fn encode(encoder: &mut ZstdFrameEncoder, plain: &[u8]) -> Vec<u8> {
-        let mut packed = ByteBuffer::default();
-        encoder.encode(plain, &mut packed, &mut Pause::never()).expect("any bytes can be packed");
-        packed.content().to_vec()
+    fn encode(encoder: &mut ZstdFrameEncoder, uncompressed: &[u8]) -> Vec<u8> {
+        let mut compressed = ByteBuffer::default();
+        encoder.encode(uncompressed, &mut compressed, &mut Pause::never()).expect("any bytes can be packed");
+        compressed.content().to_vec()
     }
 
     #[test]
     fn level_3_has_frames_of_our_own_where_they_fit() {
-        let plain = testkit::data::mixed(600_000, 1);
+        let uncompressed = testkit::data::mixed(600_000, 1);
         let mut own = ByteBuffer::default();
-        OwnEncoder::new().expect("memory").encode(&plain, &mut own).expect("there is memory");
+        OwnEncoder::new().expect("memory").encode(&uncompressed, &mut own).expect("there is memory");
         let options = EncodeOptions::new(3, UnitLayout::ParallelUnits);
         let mut encoder = ZstdFrameEncoder::new(&options).expect("valid options");
-        assert!(encode(&mut encoder, &plain) == own.content());
-        assert!(encode(&mut encoder, &plain[..9000]).len() < 9000);
+        assert!(encode(&mut encoder, &uncompressed) == own.content());
+        assert!(encode(&mut encoder, &uncompressed[..9000]).len() < 9000);
         for level in [2, 3, 4, 3] {
             assert!(encoder.set_level(level).expect("valid level"));
-            assert_eq!(encode(&mut encoder, &plain) == own.content(), level == 3);
+            assert_eq!(encode(&mut encoder, &uncompressed) == own.content(), level == 3);
         }
         for other in [
             EncodeOptions { dictionary: Some(b"words that are in no chunk"), ..options },
             EncodeOptions { window_log: Some(22), ..options },
         ] {
             let mut encoder = ZstdFrameEncoder::new(&other).expect("valid options");
-            assert!(encode(&mut encoder, &plain) != own.content());
+            assert!(encode(&mut encoder, &uncompressed) != own.content());
             assert!(context_bytes(&other) < context_bytes(&options));
         }
     }

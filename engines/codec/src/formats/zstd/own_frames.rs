@@ -12,7 +12,7 @@ use xxhash_rust::xxh64::Xxh64;
 /// The one level.
 pub(super) const LEVEL: i32 = 3;
 
-/// Lengths that are packed here. For shorter ones the library has smaller tables, which need not be emptied as long.
+/// Lengths that are compressed here. For shorter ones the library has smaller tables, which need not be emptied as long.
 pub(super) const LENGTHS: RangeInclusive<usize> = 256 << 10..=FRAME_BYTES_MAX;
 
 /// What an encoder holds.
@@ -22,7 +22,7 @@ pub(super) const ENCODER_BYTES: u64 = HELD_BYTES as u64;
 /// the frame, and a checksum.
 const DESCRIPTOR: u8 = 2 << 6 | 1 << 5 | 1 << 2;
 
-/// An encoder. The same bytes make the same frame, whatever it has packed before.
+/// An encoder. The same bytes make the same frame, whatever it has compressed before.
 pub(super) struct OwnEncoder {
     finder: Finder,
     coder: EntropyCoder,
@@ -38,7 +38,7 @@ impl OwnEncoder {
         Ok(Self { finder: Finder::new(), coder: EntropyCoder::new()? })
     }
 
-    /// Appends `plain` as a frame to `packed`.
+    /// Appends `uncompressed` as a frame to `compressed`.
     ///
     /// # Panics
     ///
@@ -47,12 +47,12 @@ impl OwnEncoder {
     /// # Errors
     ///
     /// The library's, for want of memory.
-    pub fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer) -> Result<(), CodecError> {
-        let content_bytes = u32::try_from(plain.len()).expect("the finder's limit is below");
-        packed.append(&MAGIC);
-        packed.append(&[DESCRIPTOR]);
-        packed.append(&content_bytes.to_le_bytes());
-        let mut frame = self.finder.begin(plain);
+    pub fn encode(&mut self, uncompressed: &[u8], compressed: &mut ByteBuffer) -> Result<(), CodecError> {
+        let content_bytes = u32::try_from(uncompressed.len()).expect("the finder's limit is below");
+        compressed.append(&MAGIC);
+        compressed.append(&[DESCRIPTOR]);
+        compressed.append(&content_bytes.to_le_bytes());
+        let mut frame = self.finder.begin(uncompressed);
         let (mut checksum, mut is_first) = (Xxh64::new(0), true);
         while is_first || !frame.rest().is_empty() {
             let rest = frame.rest();
@@ -63,15 +63,15 @@ impl OwnEncoder {
             // COMPAT: decoders before libzstd 1.4.4 do not take a repeated byte for a frame's first block.
             if !is_first && is_one_byte(block) {
                 frame.step_over(block.len());
-                packed.append(&block_header(ZstdBlockKind::Repeated, block.len(), is_last));
-                packed.append(&block[..1]);
+                compressed.append(&block_header(ZstdBlockKind::Repeated, block.len(), is_last));
+                compressed.append(&block[..1]);
             } else {
-                append_block(&mut frame, block, is_last, &mut self.coder, packed)?;
+                append_block(&mut frame, block, is_last, &mut self.coder, compressed)?;
             }
             is_first = false;
         }
         // Content_Checksum: the low half of the hash.
-        packed.append(&(checksum.digest() as u32).to_le_bytes());
+        compressed.append(&(checksum.digest() as u32).to_le_bytes());
         Ok(())
     }
 }
@@ -82,18 +82,18 @@ fn append_block(
     block: &[u8],
     is_last: bool,
     coder: &mut EntropyCoder,
-    packed: &mut ByteBuffer,
+    compressed: &mut ByteBuffer,
 ) -> Result<(), CodecError> {
     let found = frame.next_block(block.len());
     match coder.pack(found)?.filter(|content| is_worth_it(content, block)) {
         Some(content) => {
-            packed.append(&block_header(ZstdBlockKind::Compressed, content.len(), is_last));
-            packed.append(content);
+            compressed.append(&block_header(ZstdBlockKind::Compressed, content.len(), is_last));
+            compressed.append(content);
         }
         None => {
             frame.forget_distances();
-            packed.append(&block_header(ZstdBlockKind::Raw, block.len(), is_last));
-            packed.append(block);
+            compressed.append(&block_header(ZstdBlockKind::Raw, block.len(), is_last));
+            compressed.append(block);
         }
     }
     Ok(())

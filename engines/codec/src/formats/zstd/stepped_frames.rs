@@ -1,4 +1,4 @@
-//! Frames of the slow levels, packed by libzstd block by block, with a yield point behind each; byte for byte what it makes of a frame in one call.
+//! Frames of the slow levels, compressed by libzstd block by block, with a yield point behind each; byte for byte what it makes of a frame in one call.
 //! For that the blocks must end where the library ends them (`ZSTD_optimalBlockSize` and `ZSTD_splitBlock` of libzstd 1.5.7), which is found here once more.
 //! Costs 0.1 ms for a block that takes 10 ms and more.
 
@@ -15,7 +15,7 @@ const LEVEL_MIN: i32 = 13;
 /// The library ends no block inside less.
 const BLOCK_BYTES: usize = BLOCK_BYTES_MAX as usize;
 
-/// Whether chunks are packed so.
+/// Whether chunks are compressed so.
 pub(super) fn are_for(options: &EncodeOptions) -> bool {
     options.level >= LEVEL_MIN
         && is_library_known()
@@ -38,18 +38,24 @@ impl SteppedEncoder {
         Ok(Self { stepper: Stepper::new(options.level, log, is_long)?, level: options.level })
     }
 
-    pub fn encode(&mut self, plain: &[u8], packed: &mut ByteBuffer, pause: &mut Pause<'_>) -> Result<(), CodecError> {
-        let mut borders = Borders::new(strategy(self.level, plain.len()));
-        let room = packed.room(zstd_safe::compress_bound(plain.len()));
-        let size = self.stepper.frame(plain, room, |at, packed| {
+    pub fn encode(
+        &mut self,
+        uncompressed: &[u8],
+        compressed: &mut ByteBuffer,
+        pause: &mut Pause<'_>,
+    ) -> Result<(), CodecError> {
+        let mut borders = Borders::new(strategy(self.level, uncompressed.len()));
+        let room = compressed.room(zstd_safe::compress_bound(uncompressed.len()));
+        let size = self.stepper.frame(uncompressed, room, |at, compressed| {
             if at > 0 {
                 pause.point();
             }
             // What the frame's header takes does not count.
-            let header_bytes = parse_frame_header(packed).ok().flatten().map_or(0, |header| header.bytes);
-            borders.next(&plain[at..], at as i64 - (packed.len() - header_bytes.min(packed.len())) as i64)
+            let header_bytes = parse_frame_header(compressed).ok().flatten().map_or(0, |header| header.bytes);
+            borders
+                .next(&uncompressed[at..], at as i64 - (compressed.len() - header_bytes.min(compressed.len())) as i64)
         })?;
-        packed.grow(size);
+        compressed.grow(size);
         Ok(())
     }
 }
@@ -136,21 +142,21 @@ mod tests {
 
     /// Bytes whose kind changes at places that are no borders of blocks.
     fn of_many_kinds(bytes: usize) -> Vec<u8> {
-        let mut plain = Vec::with_capacity(bytes);
+        let mut uncompressed = Vec::with_capacity(bytes);
         for (seed, length) in [70_000, 300_001, 9000, 20_000, 131_072, 50_000, 1, 8192].into_iter().cycle().enumerate()
         {
-            plain.extend(match seed % 4 {
+            uncompressed.extend(match seed % 4 {
                 0 => testkit::data::text(length, seed as u64),
                 1 => testkit::data::mixed(length, seed as u64),
                 2 => testkit::data::random(length, seed as u64),
                 _ => vec![seed as u8; length],
             });
-            if plain.len() >= bytes {
-                plain.truncate(bytes);
+            if uncompressed.len() >= bytes {
+                uncompressed.truncate(bytes);
                 break;
             }
         }
-        plain
+        uncompressed
     }
 
     /// Packs both ways; a level's context is made once each.
@@ -158,34 +164,40 @@ mod tests {
         let options = EncodeOptions { window_log, ..EncodeOptions::new(level, UnitLayout::ParallelUnits) };
         assert!(are_for(&options));
         let mut stepped = SteppedEncoder::new(&options).expect("memory");
-        for plain in chunks {
-            let (mut packed, mut points) = (ByteBuffer::default(), 0);
+        for uncompressed in chunks {
+            let (mut compressed, mut points) = (ByteBuffer::default(), 0);
             let mut count = || {
                 points += 1;
                 false
             };
-            stepped.encode(plain, &mut packed, &mut Pause::at_each(&mut count)).expect("any bytes can be packed");
-            let bytes = plain.len();
-            assert!(packed.content() == in_one_call(plain, &options), "{bytes} bytes, -{level} {window_log:?}");
+            stepped
+                .encode(uncompressed, &mut compressed, &mut Pause::at_each(&mut count))
+                .expect("any bytes can be packed");
+            let bytes = uncompressed.len();
+            assert!(
+                compressed.content() == in_one_call(uncompressed, &options),
+                "{bytes} bytes, -{level} {window_log:?}"
+            );
             assert!(points >= bytes.saturating_sub(1) / BLOCK_BYTES, "{points} yield points in {bytes} bytes");
         }
     }
 
     #[test]
     fn a_frame_in_steps_is_the_frame_of_one_call() {
-        let plain = of_many_kinds(800_000);
+        let uncompressed = of_many_kinds(800_000);
         let random = testkit::data::random(300_000, 3);
-        let half = [&testkit::data::random(200_000, 4)[..], &plain[..200_000]].concat();
-        let cut = [0, 1, 5000, 131_071, 131_072, 131_073, 262_144, plain.len()].map(|bytes| &plain[..bytes]);
+        let half = [&testkit::data::random(200_000, 4)[..], &uncompressed[..200_000]].concat();
+        let cut =
+            [0, 1, 5000, 131_071, 131_072, 131_073, 262_144, uncompressed.len()].map(|bytes| &uncompressed[..bytes]);
         check(13, None, &[&cut[..], &[&random, &half]].concat());
-        check(13, Some(17), &[&plain]);
-        check(16, Some(24), &[&plain[..400_000]]);
-        check(19, None, &[&plain[..500_000], &plain[100_000..]]);
-        check(22, None, &[&plain[..300_000]]);
+        check(13, Some(17), &[&uncompressed]);
+        check(16, Some(24), &[&uncompressed[..400_000]]);
+        check(19, None, &[&uncompressed[..500_000], &uncompressed[100_000..]]);
+        check(22, None, &[&uncompressed[..300_000]]);
     }
 
     #[test]
-    fn other_frames_are_packed_in_one_call() {
+    fn other_frames_are_compressed_in_one_call() {
         let options = EncodeOptions::new(19, UnitLayout::ParallelUnits);
         assert!(!are_for(&EncodeOptions { level: 12, ..options }));
         assert!(!are_for(&EncodeOptions { dictionary: Some(b"words that are in no chunk"), ..options }));

@@ -1,4 +1,4 @@
-//! Memory and starts: what a job counts for, what the machine says, what jobs teach. The rules are in `crate::admission`.
+//! Memory and starts: the memory that a job counts for, the memory that the machine has, and what finished jobs teach. The rules are in `crate::admission`.
 //! The machine is asked at most four times a second, only while jobs run and another could start.
 
 use super::LOOK_AGAIN_AFTER;

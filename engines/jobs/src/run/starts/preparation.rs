@@ -1,4 +1,4 @@
-//! All that is done before a program can be started: its words, files, streams and variables.
+//! Everything that is done before a program can be started: its arguments, files, streams and variables.
 
 use super::Starts;
 use crate::ends::RunBooks;

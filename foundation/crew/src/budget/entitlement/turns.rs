@@ -1,4 +1,4 @@
-//! Whose turn it is, among runs that are guaranteed nothing: their shares in parts of hands, and what is whole hands of these in one turn.
+//! Turns of runs that are guaranteed nothing: their shares in parts of hands, and which of these are whole hands in one turn.
 //! A pure function in whole numbers, the same in all processes. Gives no hand: `entitlement` does.
 
 use super::seating::{HAND, Seating};

@@ -15,7 +15,7 @@ pub(super) struct DeflateBlock {
 /// What follows a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeflateBlockKind {
-    /// So many plain bytes.
+    /// So many uncompressed bytes.
     Stored(usize),
     /// Symbols in the fixed codes.
     Fixed,

@@ -1,4 +1,4 @@
-//! What one look-up answers: packed entries, the tables that hold them, and the two alphabets (RFC 1951 section 3.2.5).
+//! What one look-up answers: compressed entries, the tables that hold them, and the two alphabets (RFC 1951 section 3.2.5).
 //! An entry carries every bit count and base that decoding needs, so that a symbol costs one load and a few shifts; entries
 //! of the main symbol table hold as much as fits its index: up to two literals, or a literal and a length.
 //! How the tables are filled is in `build`.

@@ -21,13 +21,13 @@ struct Cuts {
 const WHOLE: Cuts = Cuts { input_step: usize::MAX >> 8, output_step: 1 << 20, foreign: 0, seed: 1 };
 
 /// Decodes in pieces; says what came out and how much went in.
-fn inflate_cut(packed: &[u8], cuts: Cuts) -> Result<(Vec<u8>, usize), InflateError> {
+fn inflate_cut(compressed: &[u8], cuts: Cuts) -> Result<(Vec<u8>, usize), InflateError> {
     let mut inflater = Inflater::boxed();
     // What an earlier stream left behind must not matter.
     let _ = inflater.inflate(&[0xed, 0xff, 0xff], true, &mut [0; SLACK_BYTES + 9], 0, 9);
     inflater.reset();
     let mut noise = Random::seeded(cuts.seed);
-    let (mut plain, mut consumed, mut shown_end) = (Vec::new(), 0, 0);
+    let (mut uncompressed, mut consumed, mut shown_end) = (Vec::new(), 0, 0);
     let mut buffer = vec![0xa5; cuts.foreign];
     let mut filled = cuts.foreign;
     loop {
@@ -39,65 +39,65 @@ fn inflate_cut(packed: &[u8], cuts: Cuts) -> Result<(Vec<u8>, usize), InflateErr
         let soft_end = filled + 1 + noise.below(cuts.output_step);
         buffer.resize(buffer.len().max(soft_end + SLACK_BYTES), 0xa5);
         let room = &mut buffer[..soft_end + SLACK_BYTES];
-        let ends = shown_end == packed.len();
-        let step = inflater.inflate(&packed[consumed..shown_end], ends, room, filled, soft_end)?;
-        plain.extend_from_slice(&buffer[filled..filled + step.produced]);
+        let ends = shown_end == compressed.len();
+        let step = inflater.inflate(&compressed[consumed..shown_end], ends, room, filled, soft_end)?;
+        uncompressed.extend_from_slice(&buffer[filled..filled + step.produced]);
         consumed += step.consumed;
         filled += step.produced;
         assert!(consumed <= shown_end && filled < soft_end + 261);
         match step.status {
-            InflateStatus::Finished => return Ok((plain, consumed)),
+            InflateStatus::Finished => return Ok((uncompressed, consumed)),
             InflateStatus::OutputFull => assert!(filled >= soft_end),
             InflateStatus::NeedsInput => {
                 assert!(!ends, "dry at the end is an error");
                 assert!(shown_end - consumed < 1 << 10, "a KiB is enough to go on");
-                shown_end = packed.len().min(shown_end.saturating_add(1 + noise.below(cuts.input_step)));
+                shown_end = compressed.len().min(shown_end.saturating_add(1 + noise.below(cuts.input_step)));
             }
         }
     }
 }
 
-fn inflate(packed: &[u8]) -> Result<Vec<u8>, InflateError> {
-    inflate_cut(packed, WHOLE).map(|(plain, _)| plain)
+fn inflate(compressed: &[u8]) -> Result<Vec<u8>, InflateError> {
+    inflate_cut(compressed, WHOLE).map(|(uncompressed, _)| uncompressed)
 }
 
-/// What zlib-rs says: the plain bytes and the packed bytes used, or nothing.
-fn reference(packed: &[u8]) -> Option<(Vec<u8>, usize)> {
+/// What zlib-rs says: the uncompressed bytes and the compressed bytes used, or nothing.
+fn reference(compressed: &[u8]) -> Option<(Vec<u8>, usize)> {
     let mut decompress = flate2::Decompress::new(false);
-    let mut plain = vec![0; 1 << 16];
+    let mut uncompressed = vec![0; 1 << 16];
     loop {
         let (used, made) = (decompress.total_in() as usize, decompress.total_out() as usize);
-        if made == plain.len() {
-            plain.resize(plain.len() * 4, 0);
+        if made == uncompressed.len() {
+            uncompressed.resize(uncompressed.len() * 4, 0);
         }
         let finish = flate2::FlushDecompress::None;
-        let status = decompress.decompress(&packed[used..], &mut plain[made..], finish).ok()?;
+        let status = decompress.decompress(&compressed[used..], &mut uncompressed[made..], finish).ok()?;
         let (used_now, made_now) = (decompress.total_in() as usize, decompress.total_out() as usize);
         if status == flate2::Status::StreamEnd {
-            plain.truncate(made_now);
-            return Some((plain, used_now));
+            uncompressed.truncate(made_now);
+            return Some((uncompressed, used_now));
         }
-        if (used, made) == (used_now, made_now) && made < plain.len() {
+        if (used, made) == (used_now, made_now) && made < uncompressed.len() {
             return None;
         }
     }
 }
 
 /// Packs with flate2 (levels 0..=9) or libdeflate (levels 11..=22).
-fn pack(plain: &[u8], level: u32) -> Vec<u8> {
+fn pack(uncompressed: &[u8], level: u32) -> Vec<u8> {
     if level < 10 {
         let mut compress = flate2::Compress::new(flate2::Compression::new(level), false);
-        let mut packed = Vec::with_capacity(plain.len() * 2 + 1024);
-        let status = compress.compress_vec(plain, &mut packed, flate2::FlushCompress::Finish).unwrap();
+        let mut compressed = Vec::with_capacity(uncompressed.len() * 2 + 1024);
+        let status = compress.compress_vec(uncompressed, &mut compressed, flate2::FlushCompress::Finish).unwrap();
         assert_eq!(status, flate2::Status::StreamEnd);
-        return packed;
+        return compressed;
     }
     let level = libdeflater::CompressionLvl::new((level - 10) as i32).unwrap();
     let mut compressor = libdeflater::Compressor::new(level);
-    let mut packed = vec![0; compressor.deflate_compress_bound(plain.len())];
-    let size = compressor.deflate_compress(plain, &mut packed).unwrap();
-    packed.truncate(size);
-    packed
+    let mut compressed = vec![0; compressor.deflate_compress_bound(uncompressed.len())];
+    let size = compressor.deflate_compress(uncompressed, &mut compressed).unwrap();
+    compressed.truncate(size);
+    compressed
 }
 
 const LEVELS: [u32; 7] = [0, 1, 6, 9, 11, 16, 22];
@@ -106,16 +106,16 @@ const WORDS: [&str; 12] =
     ["static ", "int ", "return ", "void ", "struct ", "\t", "\n", "(", ");\n", "->next", "kernel_", "if ("];
 
 /// Appends `count` bytes of some kind of data.
-fn append(plain: &mut Vec<u8>, kind: usize, count: usize, noise: &mut Random) {
-    let end = plain.len() + count;
-    while plain.len() < end {
+fn append(uncompressed: &mut Vec<u8>, kind: usize, count: usize, noise: &mut Random) {
+    let end = uncompressed.len() + count;
+    while uncompressed.len() < end {
         match kind {
-            0 => plain.push(0),
-            1 => plain.push(noise.next_u64() as u8),
-            2 => plain.extend_from_slice(WORDS[noise.below(WORDS.len())].as_bytes()),
-            3 => plain.push(b'a' + noise.below(3) as u8),
+            0 => uncompressed.push(0),
+            1 => uncompressed.push(noise.next_u64() as u8),
+            2 => uncompressed.extend_from_slice(WORDS[noise.below(WORDS.len())].as_bytes()),
+            3 => uncompressed.push(b'a' + noise.below(3) as u8),
             // Skewed: short codes for few bytes, long ones for the rest.
-            4 => plain.push((noise.next_u64().trailing_zeros() * 7 + noise.below(2) as u32) as u8),
+            4 => uncompressed.push((noise.next_u64().trailing_zeros() * 7 + noise.below(2) as u32) as u8),
             // A repeat from some distance.
             _ => {
                 let back = match noise.below(4) {
@@ -123,27 +123,28 @@ fn append(plain: &mut Vec<u8>, kind: usize, count: usize, noise: &mut Random) {
                     1 => WINDOW - noise.below(3),
                     _ => 1 + noise.below(WINDOW),
                 };
-                let back = back.min(plain.len());
+                let back = back.min(uncompressed.len());
                 if back == 0 {
-                    plain.push(7);
+                    uncompressed.push(7);
                 } else {
                     for _ in 0..3 + noise.below(400) {
-                        plain.push(plain[plain.len() - back]);
+                        uncompressed.push(uncompressed[uncompressed.len() - back]);
                     }
-                    plain.push(noise.next_u64() as u8);
+                    uncompressed.push(noise.next_u64() as u8);
                 }
             }
         }
     }
-    plain.truncate(end);
+    uncompressed.truncate(end);
 }
 
-fn check_round_trip(plain: &[u8], level: u32, cuts: Cuts) {
-    let mut packed = pack(plain, level);
-    let packed_bytes = packed.len();
-    packed.extend_from_slice(b"tail that is not ours");
-    let (unpacked, consumed) = inflate_cut(&packed, cuts).unwrap_or_else(|error| panic!("{error}, level {level}"));
-    assert!(unpacked == plain, "level {level}, {cuts:?}");
+fn check_round_trip(uncompressed: &[u8], level: u32, cuts: Cuts) {
+    let mut compressed = pack(uncompressed, level);
+    let packed_bytes = compressed.len();
+    compressed.extend_from_slice(b"tail that is not ours");
+    let (uncompressed, consumed) =
+        inflate_cut(&compressed, cuts).unwrap_or_else(|error| panic!("{error}, level {level}"));
+    assert!(uncompressed == uncompressed, "level {level}, {cuts:?}");
     assert_eq!(consumed, packed_bytes, "level {level}, {cuts:?}");
 }
 
@@ -153,11 +154,11 @@ fn every_kind_of_data_comes_back_from_every_compressor() {
     for level in LEVELS {
         for kind in 0..6 {
             for count in [0, 1, 2, 3, 100, 5_000, 70_000, 300_000] {
-                let mut plain = Vec::new();
-                append(&mut plain, kind, count, &mut noise);
-                check_round_trip(&plain, level, WHOLE);
+                let mut uncompressed = Vec::new();
+                append(&mut uncompressed, kind, count, &mut noise);
+                check_round_trip(&uncompressed, level, WHOLE);
                 let cuts = Cuts { input_step: 700, output_step: 9_000, foreign: 50_000, seed: noise.next_u64() };
-                check_round_trip(&plain, level, cuts);
+                check_round_trip(&uncompressed, level, cuts);
             }
         }
     }
@@ -166,13 +167,17 @@ fn every_kind_of_data_comes_back_from_every_compressor() {
 #[test]
 fn cuts_at_every_byte_change_nothing() {
     let mut noise = Random::seeded(43);
-    let mut plain = Vec::new();
+    let mut uncompressed = Vec::new();
     for kind in [2, 1, 5, 0, 4, 5] {
-        append(&mut plain, kind, 700, &mut noise);
+        append(&mut uncompressed, kind, 700, &mut noise);
     }
     for level in LEVELS {
         for (input_step, output_step) in [(1, 1), (1, 1 << 20), (1 << 20, 1), (2, 3), (17, 300)] {
-            check_round_trip(&plain, level, Cuts { input_step, output_step, foreign: 33_000, seed: noise.next_u64() });
+            check_round_trip(
+                &uncompressed,
+                level,
+                Cuts { input_step, output_step, foreign: 33_000, seed: noise.next_u64() },
+            );
         }
     }
 }
@@ -181,18 +186,18 @@ fn cuts_at_every_byte_change_nothing() {
 fn all_short_and_the_longest_distances_are_right() {
     let mut noise = Random::seeded(44);
     for distance in (1..=80).chain(WINDOW - 40..=WINDOW) {
-        let mut plain = Vec::new();
-        append(&mut plain, 1, distance, &mut noise);
+        let mut uncompressed = Vec::new();
+        append(&mut uncompressed, 1, distance, &mut noise);
         for length in [3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 257, 258, 259, 600] {
             for _ in 0..length {
-                plain.push(plain[plain.len() - distance]);
+                uncompressed.push(uncompressed[uncompressed.len() - distance]);
             }
-            plain.push(noise.next_u64() as u8);
+            uncompressed.push(noise.next_u64() as u8);
         }
         for level in [1, 9, 22] {
-            check_round_trip(&plain, level, WHOLE);
+            check_round_trip(&uncompressed, level, WHOLE);
             check_round_trip(
-                &plain,
+                &uncompressed,
                 level,
                 Cuts { input_step: 90, output_step: 500, foreign: 9, seed: noise.next_u64() },
             );
@@ -213,29 +218,29 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let mut noise = Random::seeded(seed);
-        let mut plain = Vec::new();
+        let mut uncompressed = Vec::new();
         for (kind, count) in segments {
-            append(&mut plain, kind, count, &mut noise);
+            append(&mut uncompressed, kind, count, &mut noise);
         }
-        check_round_trip(&plain, level, Cuts { input_step, output_step, foreign, seed });
+        check_round_trip(&uncompressed, level, Cuts { input_step, output_step, foreign, seed });
     }
 
     #[test]
-    fn noise_is_judged_as_zlib_judges_it(mut packed in prop::collection::vec(any::<u8>(), 1..400), kind in 0u8..4) {
+    fn noise_is_judged_as_zlib_judges_it(mut compressed in prop::collection::vec(any::<u8>(), 1..400), kind in 0u8..4) {
         // Most noise that claims a dynamic block ends in its header; fixed ones go far.
-        packed[0] = packed[0] & !7 | kind << 1 | 1;
-        agree(&packed, WHOLE);
+        compressed[0] = compressed[0] & !7 | kind << 1 | 1;
+        agree(&compressed, WHOLE);
     }
 }
 
 /// Holds the kernel against zlib-rs.
-fn agree(packed: &[u8], cuts: Cuts) -> bool {
-    let expected = reference(packed);
-    let found = inflate_cut(packed, cuts);
+fn agree(compressed: &[u8], cuts: Cuts) -> bool {
+    let expected = reference(compressed);
+    let found = inflate_cut(compressed, cuts);
     match (&expected, &found) {
-        (Some(expected), Ok(found)) => assert!(expected == found, "other bytes than zlib: {packed:02x?}"),
+        (Some(expected), Ok(found)) => assert!(expected == found, "other bytes than zlib: {compressed:02x?}"),
         (None, Err(_)) => {}
-        _ => panic!("zlib accepts: {}, found {:?}: {packed:02x?}", expected.is_some(), found.map(|it| it.0.len())),
+        _ => panic!("zlib accepts: {}, found {:?}: {compressed:02x?}", expected.is_some(), found.map(|it| it.0.len())),
     }
     expected.is_some()
 }
@@ -245,11 +250,11 @@ fn small_streams(noise: &mut Random) -> Vec<Vec<u8>> {
     let mut streams = Vec::new();
     for level in LEVELS {
         for kinds in [&[2][..], &[1], &[4, 2], &[5, 2, 0], &[3, 1, 5]] {
-            let mut plain = Vec::new();
+            let mut uncompressed = Vec::new();
             for &kind in kinds {
-                append(&mut plain, kind, 30 + noise.below(400), noise);
+                append(&mut uncompressed, kind, 30 + noise.below(400), noise);
             }
-            streams.push(pack(&plain, level));
+            streams.push(pack(&uncompressed, level));
         }
     }
     streams.extend([vec![3, 0], vec![1, 0, 0, 255, 255]]);
@@ -263,21 +268,21 @@ fn mutated_streams_are_judged_as_zlib_judges_them() {
     let (mut accepted, mut tried) = (0, 0);
     while tried < 60_000 {
         for stream in &streams {
-            let mut packed = stream.clone();
+            let mut compressed = stream.clone();
             for _ in 0..1 + noise.below(3) {
                 // Half of the hits go to the header, where the codes are.
-                let reach = if noise.below(2) == 0 { packed.len().min(90) } else { packed.len() };
+                let reach = if noise.below(2) == 0 { compressed.len().min(90) } else { compressed.len() };
                 let at = noise.below(reach);
                 match noise.below(4) {
-                    0 => packed[at] = noise.next_u64() as u8,
-                    1 if packed.len() > 1 => drop(packed.remove(at)),
-                    2 => packed.insert(at, noise.next_u64() as u8),
-                    _ => packed[at] ^= 1 << noise.below(8),
+                    0 => compressed[at] = noise.next_u64() as u8,
+                    1 if compressed.len() > 1 => drop(compressed.remove(at)),
+                    2 => compressed.insert(at, noise.next_u64() as u8),
+                    _ => compressed[at] ^= 1 << noise.below(8),
                 }
             }
             let cuts =
                 Cuts { input_step: 1 + noise.below(300), output_step: 2_000, foreign: 400, seed: noise.next_u64() };
-            accepted += usize::from(agree(&packed, if tried % 4 == 0 { cuts } else { WHOLE }));
+            accepted += usize::from(agree(&compressed, if tried % 4 == 0 { cuts } else { WHOLE }));
             tried += 1;
         }
     }
@@ -347,13 +352,13 @@ fn lengths(distances: &[u8]) -> Vec<u8> {
 }
 
 fn inflate_bits(bits: Bits) -> Result<Vec<u8>, InflateError> {
-    let mut packed = bits.bytes;
+    let mut compressed = bits.bytes;
     // Once through the careful loop, once through the hot one.
-    let careful = inflate(&packed);
-    packed.extend_from_slice(&[0; 64]);
-    let fast = inflate(&packed);
+    let careful = inflate(&compressed);
+    compressed.extend_from_slice(&[0; 64]);
+    let fast = inflate(&compressed);
     assert_eq!(careful, fast);
-    assert_eq!(reference(&packed).map(|(plain, _)| plain), fast.clone().ok());
+    assert_eq!(reference(&compressed).map(|(uncompressed, _)| uncompressed), fast.clone().ok());
     fast
 }
 
@@ -415,9 +420,10 @@ fn codes_of_one_symbol_or_none_are_taken_as_zlib_takes_them() {
 #[test]
 fn history_of_others_is_out_of_reach() {
     // "a", then a match from distance 2, with foreign bytes in front of the stream.
-    let packed = Bits::default().number(0b011, 3).literal(b'a').code(1, 7).code(1, 5).code(0, 7).number(0, 64).bytes;
+    let compressed =
+        Bits::default().number(0b011, 3).literal(b'a').code(1, 7).code(1, 5).code(0, 7).number(0, 64).bytes;
     let mut buffer = vec![b'x'; 5_000];
-    let result = Inflater::boxed().inflate(&packed, true, &mut buffer, 1_000, 2_000);
+    let result = Inflater::boxed().inflate(&compressed, true, &mut buffer, 1_000, 2_000);
     assert_eq!(
         result,
         Err(DeflateBreak { cause: InflateError::DistanceTooFar { distance: 2, available: 1 }, produced: 1 })
@@ -426,21 +432,21 @@ fn history_of_others_is_out_of_reach() {
 
 #[test]
 fn stored_blocks_are_cut_anywhere() {
-    let mut packed = Vec::new();
-    let mut plain = Vec::new();
+    let mut compressed = Vec::new();
+    let mut uncompressed = Vec::new();
     for (block, length) in [3usize, 0, 300, 1, 65_535, 0].into_iter().enumerate() {
         // An empty fixed block before each, so that stored ones begin with bits to skip.
-        packed.extend(Bits::default().number(0b010, 3).number(0, 7).number(u64::from(block == 5), 1).bytes);
-        packed.extend((length as u16).to_le_bytes());
-        packed.extend((!(length as u16)).to_le_bytes());
+        compressed.extend(Bits::default().number(0b010, 3).number(0, 7).number(u64::from(block == 5), 1).bytes);
+        compressed.extend((length as u16).to_le_bytes());
+        compressed.extend((!(length as u16)).to_le_bytes());
         let bytes = (0..length).map(|index| (index * 31 + block) as u8).collect::<Vec<_>>();
-        packed.extend(&bytes);
-        plain.extend(&bytes);
+        compressed.extend(&bytes);
+        uncompressed.extend(&bytes);
     }
-    assert_eq!(reference(&packed), Some((plain.clone(), packed.len())));
+    assert_eq!(reference(&compressed), Some((uncompressed.clone(), compressed.len())));
     for (input_step, output_step) in [(1, 1), (1, 70_000), (70_000, 1), (5, 7), (3_000, 2_000)] {
         let cuts = Cuts { input_step, output_step, foreign: 0, seed: 5 };
-        assert_eq!(inflate_cut(&packed, cuts), Ok((plain.clone(), packed.len())));
+        assert_eq!(inflate_cut(&compressed, cuts), Ok((uncompressed.clone(), compressed.len())));
     }
 }
 
@@ -452,11 +458,11 @@ fn the_byte_with_the_last_bits_is_consumed_and_no_other() {
         for _ in 0..literals {
             bits = bits.code(0b1_1001_0000, 9);
         }
-        let packed = bits.code(0, 7).bytes;
+        let compressed = bits.code(0, 7).bytes;
         for extra in [0, 1, 30] {
-            let mut shown = packed.clone();
+            let mut shown = compressed.clone();
             shown.extend(vec![0xff; extra]);
-            assert_eq!(inflate_cut(&shown, WHOLE), Ok((vec![144; literals], packed.len())));
+            assert_eq!(inflate_cut(&shown, WHOLE), Ok((vec![144; literals], compressed.len())));
         }
     }
 }
@@ -495,10 +501,10 @@ fn random_codes_decode_as_in_zlib() {
             }
             sides.extend(lengths);
         }
-        let mut packed = Bits::default().dynamic(&sides, 286);
+        let mut compressed = Bits::default().dynamic(&sides, 286);
         for _ in 0..60 {
-            packed = packed.number(noise.next_u64(), 32);
+            compressed = compressed.number(noise.next_u64(), 32);
         }
-        agree(&packed.bytes, WHOLE);
+        agree(&compressed.bytes, WHOLE);
     }
 }

@@ -12,13 +12,13 @@ fn bytes(noise: &mut Random, length: usize) -> Vec<u8> {
 }
 
 /// Packs as one raw LZMA2 stream.
-fn pack(plain: &[u8], options: &LzmaOptions) -> Vec<u8> {
+fn pack(uncompressed: &[u8], options: &LzmaOptions) -> Vec<u8> {
     let mut filters = Filters::new();
     filters.lzma2(options);
     let mut stream = Stream::new_raw_encoder(&filters).expect("valid");
-    let mut packed = Vec::with_capacity(plain.len() * 2 + 1000);
-    assert_eq!(stream.process_vec(plain, &mut packed, Action::Finish).expect("packs"), Status::StreamEnd);
-    packed
+    let mut compressed = Vec::with_capacity(uncompressed.len() * 2 + 1000);
+    assert_eq!(stream.process_vec(uncompressed, &mut compressed, Action::Finish).expect("packs"), Status::StreamEnd);
+    compressed
 }
 
 fn options(preset: u32) -> LzmaOptions {
@@ -29,19 +29,19 @@ fn dictionary_size(code: u8) -> u64 {
     (2 | u64::from(code & 1)) << (code / 2 + 11)
 }
 
-/// What liblzma says: bytes used and plain bytes, or nothing.
-fn reference(packed: &[u8], code: u8, room: usize) -> Option<(usize, Vec<u8>)> {
+/// What liblzma says: bytes used and uncompressed bytes, or nothing.
+fn reference(compressed: &[u8], code: u8, room: usize) -> Option<(usize, Vec<u8>)> {
     let mut filters = Filters::new();
     filters.lzma2_properties(&[code]).expect("valid");
     let mut stream = Stream::new_raw_decoder(&filters).expect("valid");
-    let mut plain = vec![0; room + 1];
-    let status = stream.process(packed, &mut plain, Action::Finish).ok()?;
+    let mut uncompressed = vec![0; room + 1];
+    let status = stream.process(compressed, &mut uncompressed, Action::Finish).ok()?;
     let produced = stream.total_out() as usize;
     if status != Status::StreamEnd || produced > room {
         return None;
     }
-    plain.truncate(produced);
-    Some((stream.total_in() as usize, plain))
+    uncompressed.truncate(produced);
+    Some((stream.total_in() as usize, uncompressed))
 }
 
 /// A decoder with the hot loop and one without, both used again and again.
@@ -53,18 +53,18 @@ impl Both {
     }
 
     /// Holds both against liblzma, and says whether it is a stream.
-    fn compare(&mut self, packed: &[u8], code: u8, room: usize, what: &str) -> bool {
-        let expected = reference(packed, code, room);
+    fn compare(&mut self, compressed: &[u8], code: u8, room: usize, what: &str) -> bool {
+        let expected = reference(compressed, code, room);
         let mut buffer = vec![0x5a; room + 600];
         for (index, decoder) in self.0.iter_mut().enumerate() {
-            let (plain, behind) = buffer.split_at_mut(room);
+            let (uncompressed, behind) = buffer.split_at_mut(room);
             behind.fill(0x5a);
-            let decoded = decoder.decode(packed, dictionary_size(code), plain, || ());
+            let decoded = decoder.decode(compressed, dictionary_size(code), uncompressed, || ());
             assert!(behind.iter().all(|&byte| byte == 0x5a), "{what}: written behind the output");
             match (&expected, decoded) {
                 (Some((used, bytes)), Ok(LzmaDecoded { consumed, produced })) => {
                     assert_eq!((consumed, produced), (*used, bytes.len()), "{what}, loop {index}");
-                    assert!(plain[..produced] == bytes[..], "{what}, loop {index}: other bytes");
+                    assert!(uncompressed[..produced] == bytes[..], "{what}, loop {index}: other bytes");
                 }
                 (None, Err(_)) => {}
                 (expected, decoded) => {
@@ -128,18 +128,18 @@ fn samples(length: usize) -> Vec<(&'static str, Vec<u8>)> {
 #[test]
 fn presets_come_back() {
     let mut both = Both::new();
-    for (name, plain) in samples(300_000) {
+    for (name, uncompressed) in samples(300_000) {
         for preset in (0..10).chain([6 | 1 << 31, 9 | 1 << 31]) {
             let mut options = options(preset);
             options.dict_size(1 << 22);
-            let mut packed = pack(&plain, &options);
+            let mut compressed = pack(&uncompressed, &options);
             let what = format!("{name} at preset {preset:#x}");
-            assert!(both.compare(&packed, 20, plain.len(), &what), "{what}");
-            if !plain.is_empty() {
-                assert!(!both.compare(&packed, 20, plain.len() - 1, &what), "{what}: no room");
+            assert!(both.compare(&compressed, 20, uncompressed.len(), &what), "{what}");
+            if !uncompressed.is_empty() {
+                assert!(!both.compare(&compressed, 20, uncompressed.len() - 1, &what), "{what}: no room");
             }
-            packed.extend_from_slice(&[0, 1, 2, 0xff, 0xff, 0xff, 0, 0]);
-            assert!(both.compare(&packed, 20, plain.len() + 1000, &what), "{what} with more behind it");
+            compressed.extend_from_slice(&[0, 1, 2, 0xff, 0xff, 0xff, 0, 0]);
+            assert!(both.compare(&compressed, 20, uncompressed.len() + 1000, &what), "{what} with more behind it");
         }
     }
 }
@@ -147,7 +147,7 @@ fn presets_come_back() {
 #[test]
 fn properties_come_back() {
     let mut both = Both::new();
-    for (name, plain) in samples(40_000) {
+    for (name, uncompressed) in samples(40_000) {
         for properties in 0..75 {
             let (context, position, state) = (properties % 5, properties / 5 % 5, properties / 25 * 2);
             if context + position > 4 {
@@ -156,8 +156,13 @@ fn properties_come_back() {
             let mut options = options(5);
             options.literal_context_bits(context).literal_position_bits(position).position_bits(state);
             options.mode(if properties % 2 == 0 { Mode::Normal } else { Mode::Fast });
-            let packed = pack(&plain, &options);
-            assert!(both.compare(&packed, 24, plain.len(), &format!("{name} with {context} {position} {state}")));
+            let compressed = pack(&uncompressed, &options);
+            assert!(both.compare(
+                &compressed,
+                24,
+                uncompressed.len(),
+                &format!("{name} with {context} {position} {state}")
+            ));
         }
     }
 }
@@ -166,14 +171,15 @@ fn properties_come_back() {
 fn dictionaries_come_back_and_small_ones_refuse() {
     let mut both = Both::new();
     let mut refused = 0;
-    for (name, plain) in samples(150_000) {
-        for packed_with in [4096, 5000, 8192, 40_000, 1 << 20] {
+    for (name, uncompressed) in samples(150_000) {
+        for compressed_with in [4096, 5000, 8192, 40_000, 1 << 20] {
             let mut options = options(6);
-            options.dict_size(packed_with);
-            let packed = pack(&plain, &options);
+            options.dict_size(compressed_with);
+            let compressed = pack(&uncompressed, &options);
             for code in 0..12 {
-                let is_stream = both.compare(&packed, code, plain.len(), &format!("{name} {packed_with} {code}"));
-                assert!(is_stream || dictionary_size(code) < u64::from(packed_with));
+                let is_stream =
+                    both.compare(&compressed, code, uncompressed.len(), &format!("{name} {compressed_with} {code}"));
+                assert!(is_stream || dictionary_size(code) < u64::from(compressed_with));
                 refused += u32::from(!is_stream);
             }
         }
@@ -184,59 +190,59 @@ fn dictionaries_come_back_and_small_ones_refuse() {
 #[test]
 fn large_data_come_back() {
     let mut both = Both::new();
-    for (name, plain) in samples(5_000_000) {
-        let packed = pack(&plain, &options(1));
-        assert!(both.compare(&packed, 16, plain.len(), name));
+    for (name, uncompressed) in samples(5_000_000) {
+        let compressed = pack(&uncompressed, &options(1));
+        assert!(both.compare(&compressed, 16, uncompressed.len(), name));
     }
 }
 
 #[test]
 fn distances_of_more_than_64_mib_come_back() {
     let front = random(4096, 3);
-    let plain = [&front[..], &vec![0; 70 << 20], &front].concat();
+    let uncompressed = [&front[..], &vec![0; 70 << 20], &front].concat();
     let mut options = options(0);
     options.dict_size(96 << 20);
-    let packed = pack(&plain, &options);
-    assert!(packed.len() < 4096 + 4096 + 20_000, "the end refers to the front");
+    let compressed = pack(&uncompressed, &options);
+    assert!(compressed.len() < 4096 + 4096 + 20_000, "the end refers to the front");
     // 96 MiB.
-    assert!(Both::new().compare(&packed, 29, plain.len(), "far"));
+    assert!(Both::new().compare(&compressed, 29, uncompressed.len(), "far"));
 }
 
 #[test]
 fn streams_one_after_another_come_back() {
     let mut both = Both::new();
-    let mut packed = Vec::new();
+    let mut compressed = Vec::new();
     let mut length = 0;
-    for (index, (_, plain)) in samples(20_000).into_iter().enumerate() {
+    for (index, (_, uncompressed)) in samples(20_000).into_iter().enumerate() {
         // Each begins with a reset of the dictionary; only the last end marker stays.
         let mut options = options(4);
         options.literal_context_bits(index as u32 % 5).position_bits(index as u32 % 4);
-        let part = pack(&plain, &options);
-        packed.extend_from_slice(&part[..part.len() - 1]);
-        length += plain.len();
+        let part = pack(&uncompressed, &options);
+        compressed.extend_from_slice(&part[..part.len() - 1]);
+        length += uncompressed.len();
     }
-    packed.push(0);
-    assert!(both.compare(&packed, 10, length, "joined"));
+    compressed.push(0);
+    assert!(both.compare(&compressed, 10, length, "joined"));
 }
 
 /// One change of a kind that real damage and ill will are made of.
-fn damage(packed: &mut Vec<u8>, noise: &mut Random) {
-    let at = if noise.below(3) == 0 { noise.below(packed.len().min(16)) } else { noise.below(packed.len()) };
+fn damage(compressed: &mut Vec<u8>, noise: &mut Random) {
+    let at = if noise.below(3) == 0 { noise.below(compressed.len().min(16)) } else { noise.below(compressed.len()) };
     match noise.below(7) {
-        0 => packed[at] ^= 1 << noise.below(8),
-        1 => packed[at] = noise.below(256) as u8,
-        2 => packed.truncate(at),
-        3 => drop(packed.remove(at)),
-        4 => packed.insert(at, noise.below(256) as u8),
+        0 => compressed[at] ^= 1 << noise.below(8),
+        1 => compressed[at] = noise.below(256) as u8,
+        2 => compressed.truncate(at),
+        3 => drop(compressed.remove(at)),
+        4 => compressed.insert(at, noise.below(256) as u8),
         5 => {
-            let end = packed.len().min(at + 1 + noise.below(20));
+            let end = compressed.len().min(at + 1 + noise.below(20));
             let value = [0, 0xff, noise.below(256) as u8][noise.below(3)];
-            packed[at..end].fill(value);
+            compressed[at..end].fill(value);
         }
         _ => {
-            let from = noise.below(packed.len());
-            let length = noise.below(40).min(packed.len() - from.max(at));
-            packed.copy_within(from..from + length, at);
+            let from = noise.below(compressed.len());
+            let length = noise.below(40).min(compressed.len() - from.max(at));
+            compressed.copy_within(from..from + length, at);
         }
     }
 }
@@ -246,31 +252,31 @@ fn damaged_streams(rounds: usize, seed: u64) -> (usize, usize) {
     let mut noise = Random::seeded(seed);
     let mut sources = Vec::new();
     for length in [40, 1_000, 6_000] {
-        for (name, plain) in samples(length) {
+        for (name, uncompressed) in samples(length) {
             for preset in [0, 3, 6] {
                 let mut options = options(preset);
                 options.dict_size(4096 + 4096 * noise.below(3) as u32);
                 options.literal_context_bits(noise.below(4) as u32).literal_position_bits(noise.below(2) as u32);
-                sources.push((name, pack(&plain, &options), plain.len()));
+                sources.push((name, pack(&uncompressed, &options), uncompressed.len()));
             }
         }
     }
     let (mut streams, mut others) = (0, 0);
     for round in 0..rounds {
-        let (name, packed, length) = &sources[noise.below(sources.len())];
-        let mut packed = packed.clone();
+        let (name, compressed, length) = &sources[noise.below(sources.len())];
+        let mut compressed = compressed.clone();
         if noise.below(8) == 0 {
             let (_, second, _) = &sources[noise.below(sources.len())];
-            packed.pop();
-            packed.extend_from_slice(second);
+            compressed.pop();
+            compressed.extend_from_slice(second);
         }
         for _ in 0..=noise.below(3) {
-            if !packed.is_empty() {
-                damage(&mut packed, &mut noise);
+            if !compressed.is_empty() {
+                damage(&mut compressed, &mut noise);
             }
         }
         let room = [length + 400, 2 * length + 20_000, *length][noise.below(3)];
-        let is_stream = both.compare(&packed, noise.below(3) as u8, room, &format!("{name}, round {round}"));
+        let is_stream = both.compare(&compressed, noise.below(3) as u8, room, &format!("{name}, round {round}"));
         if is_stream { streams += 1 } else { others += 1 }
     }
     (streams, others)
@@ -301,29 +307,29 @@ fn noise_is_seen_as_liblzma_sees_it() {
         }
         let properties = [93, 0, 31][round % 3];
         let plain_bytes = noise.below(3000);
-        let mut packed = vec![0xe0, (plain_bytes >> 8) as u8, plain_bytes as u8];
-        packed.extend_from_slice(&((length - 1) as u16).to_be_bytes());
-        packed.push(properties);
-        packed.extend_from_slice(&body);
-        packed.push(0);
-        both.compare(&packed, 0, 4000, &format!("round {round}"));
+        let mut compressed = vec![0xe0, (plain_bytes >> 8) as u8, plain_bytes as u8];
+        compressed.extend_from_slice(&((length - 1) as u16).to_be_bytes());
+        compressed.push(properties);
+        compressed.extend_from_slice(&body);
+        compressed.push(0);
+        both.compare(&compressed, 0, 4000, &format!("round {round}"));
     }
 }
 
 #[test]
 fn every_truncation_is_refused() {
     let mut both = Both::new();
-    let plain = &samples(9_000)[3].1;
-    let packed = pack(plain, &options(6));
-    for length in 0..packed.len() {
-        assert!(!both.compare(&packed[..length], 12, plain.len(), &format!("{length} bytes")));
+    let uncompressed = &samples(9_000)[3].1;
+    let compressed = pack(uncompressed, &options(6));
+    for length in 0..compressed.len() {
+        assert!(!both.compare(&compressed[..length], 12, uncompressed.len(), &format!("{length} bytes")));
     }
 }
 
 #[test]
 fn errors_tell_what_is_wrong() {
-    let mut plain = [0; 100];
-    let mut error = |packed: &[u8]| decode(packed, 1 << 20, &mut plain).expect_err("broken");
+    let mut uncompressed = [0; 100];
+    let mut error = |compressed: &[u8]| decode(compressed, 1 << 20, &mut uncompressed).expect_err("broken");
     assert_eq!(error(&[]), Lzma2Error::Truncated);
     assert_eq!(error(&[1, 0, 3, 7]), Lzma2Error::Truncated);
     assert_eq!(error(&[1, 0, 100]), Lzma2Error::Truncated);

@@ -1,12 +1,12 @@
 //! libzstd's encoder, handed one block of a frame at a time: between two of them its caller may do something else.
 //! It chooses no borders, and knows nothing of levels but their number.
 //! LIE: zstd.h says of `ZSTD_e_flush` that it may cost ratio. In libzstd 1.5.7, the one that is linked, with `ZSTD_c_stableInBuffer` it ends the
-//! block and does nothing else: matches reach over it, since the plain bytes stay where they are. Where blocks end where the library itself
+//! block and does nothing else: matches reach over it, since the uncompressed bytes stay where they are. Where blocks end where the library itself
 //! ends them, the frame is the one that `ZSTD_compress2` makes. The tests of `stepped_frames` compare the two.
 #![expect(unsafe_code, reason = "the safe binding refuses `ZSTD_c_stableInBuffer` and does not lend its context")]
 // Invariants all blocks below rest on:
 //  1. `context` was made by `ZSTD_createCCtx`, and is nobody else's until `drop` frees it;
-//  2. while a frame is under way its plain bytes and its room are borrowed by `frame`: the library may keep their addresses
+//  2. while a frame is under way its uncompressed bytes and its room are borrowed by `frame`: the library may keep their addresses
 //     from call to call, and `frame` begins with a reset that makes it forget those of the frame before.
 
 use crate::error::CodecError;
@@ -49,7 +49,7 @@ impl Stepper {
         // Below 32: the facts of the format bound it.
         stepper.set(ZSTD_cParameter::ZSTD_c_windowLog, window_log as i32)?;
         stepper.set(ZSTD_cParameter::ZSTD_c_enableLongDistanceMatching, i32::from(has_long_matches))?;
-        // `ZSTD_c_stableInBuffer` of its header: the plain bytes are not copied, and the next block follows the one before.
+        // `ZSTD_c_stableInBuffer` of its header: the uncompressed bytes are not copied, and the next block follows the one before.
         stepper.set(ZSTD_cParameter::ZSTD_c_experimentalParam9, 1)?;
         Ok(stepper)
     }
@@ -59,8 +59,8 @@ impl Stepper {
         checked(unsafe { ZSTD_CCtx_setParameter(self.context.as_ptr(), parameter, value) }).map(drop)
     }
 
-    /// Packs `plain` into `room`, which is as large as the library's bound, and returns how much of it is used. `next_block` is told how much of
-    /// `plain` and of `room` there is behind the last block, and says how long the next one is: not longer than a block may be, and not empty
+    /// Packs `uncompressed` into `room`, which is as large as the library's bound, and returns how much of it is used. `next_block` is told how much of
+    /// `uncompressed` and of `room` there is behind the last block, and says how long the next one is: not longer than a block may be, and not empty
     /// while anything is left.
     ///
     /// # Errors
@@ -68,21 +68,21 @@ impl Stepper {
     /// The library's.
     pub fn frame(
         &mut self,
-        plain: &[u8],
+        uncompressed: &[u8],
         room: &mut [u8],
         mut next_block: impl FnMut(usize, &[u8]) -> usize,
     ) -> Result<usize, CodecError> {
         // SAFETY: invariant 1.
         checked(unsafe { ZSTD_CCtx_reset(self.context.as_ptr(), ZSTD_ResetDirective::ZSTD_reset_session_only) })?;
         // SAFETY: invariant 1.
-        checked(unsafe { ZSTD_CCtx_setPledgedSrcSize(self.context.as_ptr(), plain.len() as u64) })?;
-        let mut input = ZSTD_inBuffer { src: plain.as_ptr().cast(), size: 0, pos: 0 };
+        checked(unsafe { ZSTD_CCtx_setPledgedSrcSize(self.context.as_ptr(), uncompressed.len() as u64) })?;
+        let mut input = ZSTD_inBuffer { src: uncompressed.as_ptr().cast(), size: 0, pos: 0 };
         let mut output = ZSTD_outBuffer { dst: room.as_mut_ptr().cast(), size: room.len(), pos: 0 };
         loop {
-            let rest = plain.len() - input.size;
+            let rest = uncompressed.len() - input.size;
             // SAFETY: the library has written the first `output.pos` bytes of `room`, which it does not read; nobody else has a reference to it.
-            let packed = unsafe { std::slice::from_raw_parts(output.dst.cast_const().cast::<u8>(), output.pos) };
-            let block = next_block(input.size, packed).min(rest);
+            let compressed = unsafe { std::slice::from_raw_parts(output.dst.cast_const().cast::<u8>(), output.pos) };
+            let block = next_block(input.size, compressed).min(rest);
             input.size += block;
             let is_last = block == rest;
             let directive = if is_last { ZSTD_EndDirective::ZSTD_e_end } else { ZSTD_EndDirective::ZSTD_e_flush };

@@ -22,7 +22,7 @@ use zstd_safe::zstd_sys::{
     ZSTD_isError,
 };
 
-/// Room for a packed block. Half as much again as it may have in the end: where the library's coder of literals cannot run out
+/// Room for a compressed block. Half as much again as it may have in the end: where the library's coder of literals cannot run out
 /// of room it does not look for the end.
 const ROOM_BYTES: usize = HEADER_BYTES_MAX + BLOCK_HEADER_BYTES + BLOCK_BYTES_MAX / 2 * 3;
 
@@ -141,10 +141,10 @@ mod tests {
 
     #[test]
     fn the_memory_of_a_context_is_enough_and_no_waste() {
-        let plain = testkit::data::mixed(BLOCK_BYTES_MAX, 1);
+        let uncompressed = testkit::data::mixed(BLOCK_BYTES_MAX, 1);
         let mut finder = Finder::new();
-        let mut frame = finder.begin(&plain);
-        let found = frame.next_block(plain.len());
+        let mut frame = finder.begin(&uncompressed);
+        let found = frame.next_block(uncompressed.len());
         let has_room = |bytes| EntropyCoder::within(bytes).and_then(|mut coder| Ok(coder.pack(found)?.is_some()));
         assert!(has_room(CONTEXT_BYTES).expect("there is memory"));
         assert!(has_room(CONTEXT_BYTES / 10 * 9).is_err());

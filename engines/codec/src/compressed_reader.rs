@@ -1,4 +1,4 @@
-//! Packed bytes in order: look ahead, look further ahead, move on. From a regular file by offset, or from a pipe.
+//! Compressed bytes in order: look ahead, look further ahead, move on. From a regular file by offset, or from a pipe.
 //! A file is read only where somebody looks, so that a cutter can hop from header to header; a pipe is read as it comes.
 
 use std::fs::File;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use sys::at_offset::read_full_at;
 use sys::wake::{Waited, Wake};
 
-/// A reader over one packed input.
-pub struct PackedReader {
+/// A reader over one compressed input.
+pub struct CompressedReader {
     backing: Backing,
     /// Bytes from `position - consumed` on; the first `consumed` are done with.
     buffer: Vec<u8>,
@@ -29,7 +29,7 @@ enum Backing {
 /// Bytes asked of a pipe at a time. Smaller costs system calls; a pipe holds 64 KiB to 1 MiB.
 const STREAM_READ_BYTES: usize = 256 << 10;
 
-impl PackedReader {
+impl CompressedReader {
     /// Reads a regular file from `offset` on.
     pub fn file(file: Arc<File>, offset: u64) -> Self {
         Self::new(Backing::File { file }, Vec::new(), offset, false)
@@ -71,7 +71,7 @@ impl PackedReader {
         Ok(&self.buffer[self.consumed..])
     }
 
-    /// As [`PackedReader::peek`], with whether the input ends behind what is shown, as far as reading has told.
+    /// As [`CompressedReader::peek`], with whether the input ends behind what is shown, as far as reading has told.
     pub fn ahead(&mut self, at_least: usize, block: usize) -> io::Result<(&[u8], bool)> {
         self.peek(at_least, block)?;
         Ok((&self.buffer[self.consumed..], self.at_end))
@@ -154,7 +154,7 @@ impl PackedReader {
         Ok(skipped)
     }
 
-    /// Moves on by bytes that [`PackedReader::peek`] has shown.
+    /// Moves on by bytes that [`CompressedReader::peek`] has shown.
     pub fn consume(&mut self, count: usize) {
         assert!(count <= self.buffered(), "only bytes that were shown can be consumed");
         self.consumed += count;
@@ -246,14 +246,14 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn both(bytes: &[u8]) -> Vec<PackedReader> {
+    fn both(bytes: &[u8]) -> Vec<CompressedReader> {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(bytes).expect("write");
         let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
         rustix::io::write(&writer, bytes).expect("it fits into the pipe");
         let wake = Arc::new(Wake::new().expect("an eventfd"));
-        let stream = PackedReader::stream(Arc::new(File::from(reader)), wake);
-        vec![PackedReader::file(Arc::new(file), 0), stream, PackedReader::memory(bytes.to_vec())]
+        let stream = CompressedReader::stream(Arc::new(File::from(reader)), wake);
+        vec![CompressedReader::file(Arc::new(file), 0), stream, CompressedReader::memory(bytes.to_vec())]
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
     fn what_is_there_is_skipped_whatever_the_size_says() {
         let file = Arc::new(File::open("/proc/self/status").expect("Linux has it"));
         assert_eq!(file.metadata().expect("it is open").len(), 0);
-        let mut reader = PackedReader::file(file, 0);
+        let mut reader = CompressedReader::file(file, 0);
         assert_eq!(reader.peek(4, 4).expect("read")[..4], *b"Name");
         assert_eq!(reader.skip(100).expect("read"), 100);
         assert!(!reader.is_at_end().expect("read"));
