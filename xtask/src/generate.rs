@@ -15,7 +15,7 @@ pub struct GenerateArguments {
     check: bool,
 }
 
-const FOLDER: &str = "docs/generated";
+const DIRECTORY: &str = "docs/generated";
 
 /// Writes docs/generated, or compares it.
 pub fn run(arguments: &GenerateArguments) -> Result<(), String> {
@@ -25,15 +25,15 @@ pub fn run(arguments: &GenerateArguments) -> Result<(), String> {
     let fresh = tempfile::tempdir().map_err(|error| format!("could not make a folder: {error}"))?;
     let fresh_name = fresh.path().to_str().ok_or("the temporary folder's name is not text")?;
     workspace::run(program, &["generate", fresh_name])?;
-    let kept = root().join(FOLDER);
+    let kept = root().join(DIRECTORY);
     if arguments.check {
         let is_same = is_same(fresh.path(), &kept)?;
-        return if is_same { Ok(()) } else { Err(format!("{FOLDER} is old: run cargo xtask generate")) };
+        return if is_same { Ok(()) } else { Err(format!("{DIRECTORY} is old: run cargo xtask generate")) };
     }
     replace(fresh.path(), &kept)
 }
 
-/// The whole folder is ours: a page that is no longer written must not stay.
+/// The whole directory is ours: a page that is no longer written must not stay.
 fn replace(fresh: &Path, kept: &Path) -> Result<(), String> {
     match std::fs::remove_dir_all(kept) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -57,8 +57,8 @@ mod tests {
 
     #[test]
     fn replacing_makes_the_same_and_leaves_nothing_old() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (fresh, kept) = (folder.path().join("fresh"), folder.path().join("kept"));
+        let directory = tempfile::tempdir().expect("a folder");
+        let (fresh, kept) = (directory.path().join("fresh"), directory.path().join("kept"));
         std::fs::create_dir_all(fresh.join("man")).expect("a folder");
         std::fs::write(fresh.join("man/mh.1"), "new").expect("a file");
         assert_eq!(is_same(&fresh, &kept), Ok(false), "there is none yet");

@@ -1,4 +1,4 @@
-//! `cargo xtask package`: a folder as it is copied to `/usr/local`: program, manual pages, completions, libraries and header.
+//! `cargo xtask package`: a directory as it is copied to `/usr/local`: program, manual pages, completions, libraries and header.
 //! Makes no archive and installs nothing.
 
 use clap::Args;
@@ -8,7 +8,7 @@ use xtask::workspace::{self, release_binary, release_library, release_preload, r
 /// Where to.
 #[derive(Args)]
 pub struct PackageArguments {
-    /// The folder; made if it is not there, files of the same names are replaced
+    /// The directory; made if it is not there, files of the same names are replaced
     #[arg(long, value_name = "DIR", default_value = "target/package")]
     into: PathBuf,
 }
@@ -31,8 +31,8 @@ fn contents() -> Result<Vec<(PathBuf, PathBuf)>, String> {
         (release_preload()?, PathBuf::from("lib/manyhands/libmhwrite.so")),
         (root().join("bindings/c/include/manyhands.h"), PathBuf::from("include/manyhands.h")),
     ];
-    for (folder, target) in [("man", "share/man/man1"), ("completions", "share/manyhands/completions")] {
-        for file in files_in(&root().join("docs/generated").join(folder))? {
+    for (directory, target) in [("man", "share/man/man1"), ("completions", "share/manyhands/completions")] {
+        for file in files_in(&root().join("docs/generated").join(directory))? {
             let name = file.file_name().ok_or("a file without a name")?;
             contents.push((file.clone(), Path::new(target).join(name)));
         }
@@ -40,16 +40,16 @@ fn contents() -> Result<Vec<(PathBuf, PathBuf)>, String> {
     Ok(contents)
 }
 
-fn files_in(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let failed = |error| format!("could not list {}: {error}", folder.display());
-    let entries = std::fs::read_dir(folder).map_err(failed)?;
+fn files_in(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |error| format!("could not list {}: {error}", directory.display());
+    let entries = std::fs::read_dir(directory).map_err(failed)?;
     entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect()
 }
 
 fn copy(source: &Path, target: &Path) -> Result<(), String> {
     let failed = |error| format!("could not copy {} to {}: {error}", source.display(), target.display());
-    if let Some(folder) = target.parent() {
-        std::fs::create_dir_all(folder).map_err(failed)?;
+    if let Some(directory) = target.parent() {
+        std::fs::create_dir_all(directory).map_err(failed)?;
     }
     std::fs::copy(source, target).map(drop).map_err(failed)
 }
@@ -70,14 +70,14 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_made_and_files_replaced() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (source, target) = (folder.path().join("a"), folder.path().join("b/c/a"));
+    fn directories_are_made_and_files_replaced() {
+        let directory = tempfile::tempdir().expect("a folder");
+        let (source, target) = (directory.path().join("a"), directory.path().join("b/c/a"));
         for text in ["one", "two"] {
             std::fs::write(&source, text).expect("a file");
             copy(&source, &target).expect("copied");
             assert_eq!(std::fs::read_to_string(&target).expect("there"), text);
         }
-        assert!(copy(&folder.path().join("none"), &target).expect_err("not there").starts_with("could not copy"));
+        assert!(copy(&directory.path().join("none"), &target).expect_err("not there").starts_with("could not copy"));
     }
 }

@@ -257,10 +257,10 @@ fn take_what_is_shipped(steps: &mut [Step], binary: &Path) {
     }
 }
 
-/// Files are made, and programs run, in `folder`, and there is memory for them.
-fn is_roomy(folder: &Path) -> bool {
-    let is_in_memory = rustix::fs::statfs(folder).is_ok_and(|answer| answer.f_type == TMPFS);
-    let is_fit = rustix::fs::statvfs(folder).is_ok_and(|answer| {
+/// Files are made, and programs run, in `directory`, and there is memory for them.
+fn is_roomy(directory: &Path) -> bool {
+    let is_in_memory = rustix::fs::statfs(directory).is_ok_and(|answer| answer.f_type == TMPFS);
+    let is_fit = rustix::fs::statvfs(directory).is_ok_and(|answer| {
         !answer.f_flag.intersects(StatVfsMountFlags::NOEXEC | StatVfsMountFlags::RDONLY)
             && answer.f_bavail.saturating_mul(answer.f_frsize) >= IN_MEMORY_MIN_BYTES
     });

@@ -2,6 +2,7 @@
 //! Each finding reads "place: rule: what to do instead". Changes nothing itself.
 
 mod layers;
+mod plain_words;
 mod prose;
 mod rooms;
 mod scanned;
@@ -60,12 +61,17 @@ fn findings() -> Result<Vec<Finding>, String> {
                 let file = Scanned::new(path, &workspace::read(path)?);
                 findings.extend(rooms::check(&file));
                 findings.extend(words::check(&file));
+                findings.extend(plain_words::check_code(&file));
                 findings.extend(shape::check(&file));
                 findings.extend(structs::check(&file));
                 impls.note(&file);
                 type_names.note(&file);
             }
-            Some("md") => findings.extend(prose::check(path, &workspace::read(path)?, &tree)),
+            Some("md") => {
+                let text = workspace::read(path)?;
+                findings.extend(prose::check(path, &text, &tree));
+                findings.extend(plain_words::check_document(path, &text));
+            }
             _ => {}
         }
     }

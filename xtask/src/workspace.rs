@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The project's root: of the tree that cargo runs this for, which need not be the one it was built in where two share a
-/// target folder.
+/// target directory.
 pub fn root() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&package).parent().expect("xtask is a folder of the project").to_owned()
@@ -30,15 +30,17 @@ pub fn files() -> Result<Vec<PathBuf>, String> {
 }
 
 fn walk(root: &Path, below: &Path) -> Result<Vec<PathBuf>, String> {
-    let folder = root.join(below);
+    let directory = root.join(below);
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(&folder).map_err(|error| format!("could not list {}: {error}", folder.display()))? {
-        let entry = entry.map_err(|error| format!("could not list {}: {error}", folder.display()))?;
+    for entry in
+        std::fs::read_dir(&directory).map_err(|error| format!("could not list {}: {error}", directory.display()))?
+    {
+        let entry = entry.map_err(|error| format!("could not list {}: {error}", directory.display()))?;
         let path = below.join(entry.file_name());
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder && !path.starts_with("target") && !path.starts_with(".git") {
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_directory && !path.starts_with("target") && !path.starts_with(".git") {
             found.extend(walk(root, &path)?);
-        } else if !is_folder {
+        } else if !is_directory {
             found.push(path);
         }
     }
@@ -57,8 +59,8 @@ pub fn has_program(name: &str) -> bool {
 
 /// A program in PATH.
 pub fn find_program(name: &str) -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())
+    let directories = std::env::var_os("PATH")?;
+    std::env::split_paths(&directories).map(|directory| directory.join(name)).find(|file| file.is_file())
 }
 
 /// Runs a program to its end, its output going where ours goes.
@@ -98,17 +100,17 @@ pub fn built(name: &str) -> Result<PathBuf, String> {
 
 /// The program of this project, built for release.
 pub fn release_binary() -> Result<PathBuf, String> {
-    Ok(target_folder()?.join("release/mh"))
+    Ok(target_directory()?.join("release/mh"))
 }
 
 /// The library for programs in C, built for release: beside the program.
 pub fn release_library() -> Result<PathBuf, String> {
-    Ok(target_folder()?.join("release/libmanyhands.a"))
+    Ok(target_directory()?.join("release/libmanyhands.a"))
 }
 
 /// The library that is preloaded, built for release: beside the program.
 pub fn release_preload() -> Result<PathBuf, String> {
-    Ok(target_folder()?.join("release/libmhwrite.so"))
+    Ok(target_directory()?.join("release/libmhwrite.so"))
 }
 
 /// What is built for release: the program, and the libraries for other programs.
@@ -116,7 +118,7 @@ pub const RELEASE: &[&str] =
     &["build", "--release", "--package", "manyhands", "--package", "manyhands-c", "--package", "manyhands-mtwrite"];
 
 /// Where cargo builds, whichever way it was told.
-fn target_folder() -> Result<PathBuf, String> {
+fn target_directory() -> Result<PathBuf, String> {
     let metadata = cargo_metadata::MetadataCommand::new()
         .manifest_path(root().join("Cargo.toml"))
         .no_deps()

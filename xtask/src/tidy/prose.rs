@@ -1,5 +1,5 @@
 //! Documents: links and paths in backticks must exist, every dependency must have its reason, every corpus file too.
-//! Exists means: is a file of the project, or a folder with one. What was only built, or left empty here, is not there
+//! Exists means: is a file of the project, or a directory with one. What was only built, or left empty here, is not there
 //! for whoever clones it. Does not look at anchors, nor at addresses of other sites.
 
 use super::Finding;
@@ -13,7 +13,7 @@ const FILE_ENDINGS: &[&str] = &[".rs", ".md", ".toml"];
 const DEPENDENCIES: &str = "docs/decisions/0002-dependencies.md";
 const CORPUS: &str = "tests/corpus";
 
-/// The project's files and the folders they are in.
+/// The project's files and the directories they are in.
 pub struct Tree {
     paths: BTreeSet<PathBuf>,
     names: BTreeSet<String>,
@@ -30,10 +30,10 @@ impl Tree {
         self.paths.contains(path)
     }
 
-    /// A path as a document writes it, seen from a folder.
-    fn has_from(&self, folder: &Path, written: &str) -> bool {
+    /// A path as a document writes it, seen from a directory.
+    fn has_from(&self, directory: &Path, written: &str) -> bool {
         let mut resolved = PathBuf::new();
-        for part in folder.join(written).components() {
+        for part in directory.join(written).components() {
             match part {
                 Component::ParentDir if !resolved.pop() => return false,
                 Component::ParentDir | Component::CurDir => {}
@@ -46,7 +46,7 @@ impl Tree {
 
 /// Checks the links and the paths in backticks of one document.
 pub fn check(path: &Path, text: &str, tree: &Tree) -> Vec<Finding> {
-    let folder = path.parent().unwrap_or(Path::new(""));
+    let directory = path.parent().unwrap_or(Path::new(""));
     let mut findings = Vec::new();
     let mut in_code = false;
     for (index, line) in text.lines().enumerate() {
@@ -57,11 +57,11 @@ pub fn check(path: &Path, text: &str, tree: &Tree) -> Vec<Finding> {
             continue;
         }
         let place = format!("{}:{}", path.display(), index + 1);
-        for target in links(line).filter(|target| !tree.has_from(folder, target)) {
+        for target in links(line).filter(|target| !tree.has_from(directory, target)) {
             let rule = format!("link to {target}, which is no file of the project");
             findings.push(Finding::new(&place, rule, "mend or remove it"));
         }
-        for word in backticked(line).filter(|word| looks_like_a_path(word, tree) && !is_found(word, folder, tree)) {
+        for word in backticked(line).filter(|word| looks_like_a_path(word, tree) && !is_found(word, directory, tree)) {
             let rule = format!("names {word}, which is no file of the project");
             findings.push(Finding::new(&place, rule, "write the path from the root, or mend it"));
         }
@@ -80,7 +80,7 @@ fn backticked(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-/// A word that begins with a top-level folder of ours, or ends like a source or a document.
+/// A word that begins with a top-level directory of ours, or ends like a source or a document.
 fn looks_like_a_path(word: &str, tree: &Tree) -> bool {
     let is_plain = word.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-".contains(letter));
     let begins_in_ours = word.split_once('/').is_some_and(|(first, _)| !first.is_empty() && tree.has(Path::new(first)));
@@ -89,8 +89,8 @@ fn looks_like_a_path(word: &str, tree: &Tree) -> bool {
 }
 
 /// From the root, from the document, or, for a bare name, anywhere.
-fn is_found(word: &str, folder: &Path, tree: &Tree) -> bool {
-    tree.has_from(Path::new(""), word) || tree.has_from(folder, word) || tree.names.contains(word)
+fn is_found(word: &str, directory: &Path, tree: &Tree) -> bool {
+    tree.has_from(Path::new(""), word) || tree.has_from(directory, word) || tree.names.contains(word)
 }
 
 /// Every dependency from outside is named in the decision record that gives its reason.

@@ -38,12 +38,12 @@ fn is_room(path: &Path) -> bool {
         // What stands before libc's functions: docs/decisions/0011-a-preloaded-library.md.
         || (path.starts_with("bindings") && is_boundary(path))
         || path.ends_with("kernel.rs")
-        || path.parent().is_some_and(|folder| folder.iter().any(|part| part == "kernel"))
+        || path.parent().is_some_and(|directory| directory.iter().any(|part| part == "kernel"))
 }
 
-/// `src/boundary.rs`, and the files of the folder beside it.
+/// `src/boundary.rs`, and the files of the directory beside it.
 fn is_boundary(path: &Path) -> bool {
-    path.ends_with("src/boundary.rs") || path.parent().is_some_and(|folder| folder.ends_with("src/boundary"))
+    path.ends_with("src/boundary.rs") || path.parent().is_some_and(|directory| directory.ends_with("src/boundary"))
 }
 
 /// A block, function, impl, trait or extern block begins; the type of a function pointer and an attribute do not.
