@@ -44,7 +44,7 @@ fn runs(place: &Place) -> Vec<(u32, u32, String)> {
 
 fn start(place: &Place, program: &Path, arguments: &[&str]) -> Running {
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(place.folder()).env("MH_CREW_DIR", place.path("crew"));
+    command.args(arguments).current_dir(place.directory()).env("MH_CREW_DIR", place.path("crew"));
     Running { child: command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the program starts") }
 }
 
@@ -102,8 +102,9 @@ fn a_lease_may_be_closed_while_the_program_exits() {
 fn without_a_table_it_works_alone_and_says_why() {
     let place = Place::new();
     let share = build(&place);
-    for (folder, why) in [("", "share a table: MH_CREW_DIR is empty"), ("/proc/no", "make '/proc/no': ")] {
-        let outcome = TestProgram::at(&share).with_variable("MH_CREW_DIR", folder).run(["10"], b"").expect("it starts");
+    for (directory, why) in [("", "share a table: MH_CREW_DIR is empty"), ("/proc/no", "make '/proc/no': ")] {
+        let outcome =
+            TestProgram::at(&share).with_variable("MH_CREW_DIR", directory).run(["10"], b"").expect("it starts");
         let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
         assert!(said.starts_with(&format!("alone: could not {why}")), "{said}");
         assert_eq!(outcome.stdout_of_success(), b"9592 primes below 100000\n");

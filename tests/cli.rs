@@ -75,11 +75,11 @@ fn nothing_but_cases_and_their_expectations_lies_between_them() {
     }
 }
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
+fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut unseen = vec![folder.to_owned()];
-    while let Some(folder) = unseen.pop() {
-        for entry in std::fs::read_dir(&folder).expect("the cases can be listed") {
+    let mut unseen = vec![directory.to_owned()];
+    while let Some(directory) = unseen.pop() {
+        for entry in std::fs::read_dir(&directory).expect("the cases can be listed") {
             let path = entry.expect("the cases can be listed").path();
             if path.is_dir() { unseen.push(path) } else { files.push(path) }
         }

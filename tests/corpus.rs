@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use testkit::program::Exit;
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
 
@@ -19,25 +19,25 @@ const FILE_BYTES_MAX: usize = 4096;
 fn the_files_are_what_their_makers_make_and_the_readme_gives_each_its_reason() {
     let writes = std::env::var_os("MH_CORPUS_WRITE").is_some_and(|value| value == "1");
     let cases = cases();
-    let readme = folder().join("README.md");
+    let readme = directory().join("README.md");
     let text = fs::read_to_string(&readme).expect("the corpus has a README");
     let (intro, _) = text.split_once("| file |").expect("the README has a table");
     let written = format!("{intro}{}", table(&cases));
     if writes {
         for case in &cases {
-            fs::write(folder().join(case.name), &case.bytes).expect("the corpus can be written");
+            fs::write(directory().join(case.name), &case.bytes).expect("the corpus can be written");
         }
         fs::write(&readme, &written).expect("the README can be written");
     }
     for case in &cases {
-        let committed = fs::read(folder().join(case.name)).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        let committed = fs::read(directory().join(case.name)).unwrap_or_else(|error| panic!("{}: {error}", case.name));
         assert!(committed == case.bytes, "{} is not what its maker makes", case.name);
         assert!(committed.len() <= FILE_BYTES_MAX, "{} is too large", case.name);
     }
     let mut names: Vec<&str> = cases.iter().map(|case| case.name).collect();
     names.push("README.md");
     names.sort_unstable();
-    assert_eq!(names_in(&folder()), names, "every file has a maker, and every name is used once");
+    assert_eq!(names_in(&directory()), names, "every file has a maker, and every name is used once");
     assert!(fs::read_to_string(&readme).expect("it was read before") == written, "the README's table is out of date");
 }
 
@@ -135,7 +135,7 @@ fn all_files_at_once_are_each_judged_by_themselves() {
     let refused = cases.iter().filter(|case| matches!(case.expected, Expected::Refused(_))).count();
     for hands in ["-j1", "-j2", "-j64"] {
         let place = Place::new();
-        // A folder for each ending: some differ in nothing else.
+        // A directory for each ending: some differ in nothing else.
         let path = |case: &Case| Path::new(ending(case)).join(case.name);
         for case in &cases {
             place.write(path(case), &case.bytes);

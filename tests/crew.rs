@@ -7,7 +7,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 use testkit::program::{Exit, ProgramOutcome, TestProgram};
 
-/// A place with an input that no run gets to the end of, and a folder for the table.
+/// A place with an input that no run gets to the end of, and a directory for the table.
 fn place() -> Place {
     let place = Place::new();
     File::create(place.path("endless")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file can be made");
@@ -16,7 +16,7 @@ fn place() -> Place {
 
 fn start(place: &Place, arguments: &[&str]) -> Running {
     let mut command = Command::new(binary());
-    command.args(["tamp", "-q", "-c", "endless"]).args(arguments).current_dir(place.folder());
+    command.args(["tamp", "-q", "-c", "endless"]).args(arguments).current_dir(place.directory());
     command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", "").stdin(Stdio::null()).stdout(Stdio::null());
     Running { child: command.spawn().expect("the program starts") }
 }
@@ -53,7 +53,7 @@ fn a_program_that_sleeps_keeps_no_core_while_others_are_there() {
     let place = place();
     let run = |arguments: &[&str]| {
         let mut command = Command::new(binary());
-        command.args(["crew", "run"]).args(arguments).current_dir(place.folder());
+        command.args(["crew", "run"]).args(arguments).current_dir(place.directory());
         command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", "").stdin(Stdio::null());
         Running { child: command.spawn().expect("the program starts") }
     };
@@ -112,8 +112,9 @@ fn what_is_packed_does_not_depend_on_the_company() {
     let alone = place.tamp(["-c", "plain"]).stdout_of_success();
     let packed: Vec<_> = ["high", "normal", "low"]
         .map(|class| {
-            let program =
-                TestProgram::at(binary()).in_directory(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+            let program = TestProgram::at(binary())
+                .in_directory(place.directory())
+                .with_variable("MH_CREW_DIR", place.path("crew"));
             std::thread::spawn(move || program.run(["tamp", "-c", "--priority", class, "plain"], b""))
         })
         .into_iter()
@@ -131,7 +132,7 @@ fn what_is_packed_does_not_depend_on_pauses_within_a_chunk() {
         let how = ["--format", format, level, "plain"];
         let alone = place.tamp([&["-c", "-j1"][..], &how].concat()).stdout_of_success();
         let mut command = Command::new(binary());
-        command.args(["tamp", "-q", "-c", "-j2"]).args(how).current_dir(place.folder());
+        command.args(["tamp", "-q", "-c", "-j2"]).args(how).current_dir(place.directory());
         command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", "").stdin(Stdio::null());
         let packed = File::create(place.path("packed")).expect("a file can be made");
         let mut running = Running { child: command.stdout(packed).spawn().expect("the program starts") };
@@ -151,7 +152,7 @@ fn what_is_packed_does_not_depend_on_pauses_within_a_chunk() {
 /// `mh crew run` of a script, in its own process group as a shell's job is.
 fn run_outside(place: &Place, options: &[&str], script: &str) -> Running {
     let mut command = Command::new(binary());
-    command.args(["crew", "run"]).args(options).args(["--", "sh", "-c", script]).current_dir(place.folder());
+    command.args(["crew", "run"]).args(options).args(["--", "sh", "-c", script]).current_dir(place.directory());
     command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", "").stdin(Stdio::null()).stdout(Stdio::null());
     Running { child: command.process_group(0).spawn().expect("the program starts") }
 }
@@ -164,7 +165,7 @@ fn narrowed(place: &Place, words: &[&str]) -> (Running, Running) {
         run_outside(place, &["--priority", "high"], &format!("for each in $(seq {cores}); do {spin} & done; wait"));
     wait_until("the high run has all", || holds(place, &high) as usize == cores);
     let mut command = Command::new(binary());
-    command.args(["crew", "run", "-j2", "--"]).args(words).current_dir(place.folder()).env("LC_ALL", "C");
+    command.args(["crew", "run", "-j2", "--"]).args(words).current_dir(place.directory()).env("LC_ALL", "C");
     command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", "").stdin(Stdio::null()).stdout(Stdio::null());
     let narrow = Running { child: command.process_group(0).spawn().expect("the program starts") };
     wait_until("it is known to use one core", || field(place, &narrow, "useful").as_deref() == Some("1"));

@@ -16,22 +16,22 @@ struct Load {
 }
 
 impl Load {
-    fn start(program: &str, arguments: &[&str], folder: &Path) -> Self {
+    fn start(program: &str, arguments: &[&str], directory: &Path) -> Self {
         // In a session of its own, which priorities are of where the scheduler groups processes by sessions.
         let mut command = Command::new("setsid");
         command
             .arg(program)
             .args(arguments)
-            .current_dir(folder)
+            .current_dir(directory)
             .stdin(Stdio::null())
             .stderr(Stdio::null())
             .stdout(Stdio::null());
         Self { child: command.spawn().expect("the load starts") }
     }
 
-    fn spinner(folder: &Path) -> Self {
+    fn spinner(directory: &Path) -> Self {
         // Nobody ends it where the test is killed.
-        Self::start("sh", &["-c", "ulimit -t 900; while :; do :; done"], folder)
+        Self::start("sh", &["-c", "ulimit -t 900; while :; do :; done"], directory)
     }
 
     fn pid(&self) -> Pid {
@@ -87,7 +87,7 @@ fn first_cpu() -> usize {
 fn ceiling(place: &Place, load: &Load, seconds: &str) -> ProgramOutcome {
     let number = load.number();
     let words = ["ceiling", seconds, number.as_str()];
-    TestProgram::at(binary()).in_directory(place.folder()).run(words, b"").expect("the program starts")
+    TestProgram::at(binary()).in_directory(place.directory()).run(words, b"").expect("the program starts")
 }
 
 #[track_caller]
@@ -143,33 +143,33 @@ impl Spent {
 
 /// A control group with a quota of version 1, removed at the end.
 struct Quota {
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Quota {
     fn of(microseconds: u32) -> Option<Self> {
-        let folder = PathBuf::from(format!("/sys/fs/cgroup/cpu/mh-test-{}-{microseconds}", std::process::id()));
-        fs::create_dir(&folder).ok()?;
-        let quota = Self { folder };
-        fs::write(quota.folder.join("cpu.cfs_period_us"), "100000").ok()?;
-        fs::write(quota.folder.join("cpu.cfs_quota_us"), microseconds.to_string()).ok()?;
+        let directory = PathBuf::from(format!("/sys/fs/cgroup/cpu/mh-test-{}-{microseconds}", std::process::id()));
+        fs::create_dir(&directory).ok()?;
+        let quota = Self { directory };
+        fs::write(quota.directory.join("cpu.cfs_period_us"), "100000").ok()?;
+        fs::write(quota.directory.join("cpu.cfs_quota_us"), microseconds.to_string()).ok()?;
         Some(quota)
     }
 
     fn take_in(&self, load: &Load) {
-        fs::write(self.folder.join("cgroup.procs"), load.number()).expect("root may move its processes");
+        fs::write(self.directory.join("cgroup.procs"), load.number()).expect("root may move its processes");
     }
 }
 
 impl Drop for Quota {
     fn drop(&mut self) {
-        let _still_in_use = fs::remove_dir(&self.folder);
+        let _still_in_use = fs::remove_dir(&self.directory);
     }
 }
 
 fn finds_a_ceiling(times: u32) {
     let place = Place::new();
-    let load = Load::spinner(place.folder()).on_cpu(first_cpu());
+    let load = Load::spinner(place.directory()).on_cpu(first_cpu());
     if !load.goes_first() {
         return left_out("ceiling of a spinner: only root may keep its neighbours off its CPU");
     }
@@ -183,7 +183,7 @@ fn finds_a_ceiling(times: u32) {
 
 fn finds_starvation(times: u32) {
     let place = Place::new();
-    let loads = [(); 2].map(|()| Load::spinner(place.folder()).on_cpu(first_cpu()));
+    let loads = [(); 2].map(|()| Load::spinner(place.directory()).on_cpu(first_cpu()));
     (0..times).for_each(|_| assert_verdict(&ceiling(&place, &loads[0], "1"), 4, "short of CPUs: sh ("));
 }
 
@@ -192,7 +192,7 @@ fn finds_throttling(times: u32) {
     let Some(quota) = Quota::of(30_000) else {
         return left_out("throttling by a quota: no control group of version 1 can be made here");
     };
-    let load = Load::spinner(place.folder());
+    let load = Load::spinner(place.directory());
     quota.take_in(&load);
     (0..times).for_each(|_| assert_verdict(&ceiling(&place, &load, "1"), 5, "throttled: sh ("));
     drop(load);
@@ -205,21 +205,21 @@ fn is_at_the_disk(spent: Spent) -> bool {
 
 fn finds_disk_sleep(times: u32) {
     let place = Place::new();
-    // A folder in memory never waits for a disk.
-    let folder = Path::new("/var/tmp");
+    // A directory in memory never waits for a disk.
+    let directory = Path::new("/var/tmp");
     let name = format!("mh-test-{}", std::process::id());
     let Some(compiler) = TestProgram::find("cc") else { return left_out("disk sleep: needs a C compiler (cc)") };
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/instruments/writer.c");
     let compiled =
-        compiler.in_directory(place.folder()).run(["-O2", "-o", "mh-writer", source], b"").expect("cc starts");
+        compiler.in_directory(place.directory()).run(["-O2", "-o", "mh-writer", source], b"").expect("cc starts");
     compiled.stdout_of_success();
     let writer = place.path("mh-writer");
-    let load = Load::start(writer.to_str().expect("a name of ours"), &[&name], folder);
+    let load = Load::start(writer.to_str().expect("a name of ours"), &[&name], directory);
     let is_first = load.goes_first();
     let outcomes: Option<Vec<ProgramOutcome>> =
         (0..times).map(|_| undisturbed(&place, &load, "3", is_at_the_disk)).collect();
     drop(load);
-    let _it_was_never_made = fs::remove_file(folder.join(name));
+    let _it_was_never_made = fs::remove_file(directory.join(name));
     if !is_first {
         return left_out("disk sleep: only root may keep its neighbours off its CPU");
     }
@@ -250,17 +250,17 @@ fn no_verdict_of_a_hundred_is_wrong() {
 #[test]
 fn a_sleeping_process_is_not_held_back() {
     let place = Place::new();
-    let load = Load::start("sleep", &["60"], place.folder());
+    let load = Load::start("sleep", &["60"], place.directory());
     assert_verdict(&ceiling(&place, &load, "1"), 0, "not maxed out: no thread is held back.");
 }
 
 #[test]
 fn a_recording_of_live_processes_replays_as_the_same_table() {
     let place = Place::new();
-    let load = Load::spinner(place.folder());
+    let load = Load::spinner(place.directory());
     let run = |words: &[&str]| {
         TestProgram::at(binary())
-            .in_directory(place.folder())
+            .in_directory(place.directory())
             .run(words.iter(), b"")
             .expect("the program starts")
             .stdout_of_success()
@@ -269,7 +269,8 @@ fn a_recording_of_live_processes_replays_as_the_same_table() {
     let live = run(&["pstime", "-n", "3", "--record", "rec", "0.2", &number]);
     let replayed = run(&["pstime", "--replay", "rec", &number]);
     assert_eq!(String::from_utf8_lossy(&live), String::from_utf8_lossy(&replayed));
-    let refused = TestProgram::at(binary()).in_directory(place.folder()).run(["pstime", "--record", "rec", "0.2"], b"");
+    let refused =
+        TestProgram::at(binary()).in_directory(place.directory()).run(["pstime", "--record", "rec", "0.2"], b"");
     assert_eq!(refused.expect("the program starts").exit, Exit::Code(1), "a recording is never overwritten");
 }
 
@@ -277,7 +278,8 @@ fn a_recording_of_live_processes_replays_as_the_same_table() {
 fn a_program_s_times_are_those_the_kernel_charged() {
     let place = Place::new();
     let words = ["pstime", "--", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; times"];
-    let outcome = TestProgram::at(binary()).in_directory(place.folder()).run(words, b"").expect("the program starts");
+    let outcome =
+        TestProgram::at(binary()).in_directory(place.directory()).run(words, b"").expect("the program starts");
     let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
     let told = said.lines().find_map(|line| line.strip_prefix("cpu ")).expect("a sum");
     let told: f64 = told.split_whitespace().next().and_then(|word| word.parse().ok()).expect("seconds");
@@ -296,11 +298,12 @@ fn a_program_s_times_are_those_the_kernel_charged() {
 #[test]
 fn user_and_system_time_are_told_apart_by_calls() {
     let place = Place::new();
-    let spinner = Load::spinner(place.folder());
-    let copier = Load::start("dd", &["if=/dev/zero", "of=/dev/null", "bs=64k"], place.folder());
+    let spinner = Load::spinner(place.directory());
+    let copier = Load::start("dd", &["if=/dev/zero", "of=/dev/null", "bs=64k"], place.directory());
     let _they_have_time_enough = spinner.goes_first() && copier.goes_first();
     let words = ["pstime", "--exact", "--json", "0.5", &spinner.number(), &copier.number()];
-    let outcome = TestProgram::at(binary()).in_directory(place.folder()).run(words, b"").expect("the program starts");
+    let outcome =
+        TestProgram::at(binary()).in_directory(place.directory()).run(words, b"").expect("the program starts");
     if outcome.exit != Exit::Code(0) {
         let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
         assert!(said.starts_with("mh pstime: could not put programs into the kernel"), "{said}");
@@ -354,7 +357,7 @@ fn who_is_not_there_is_no_good_news() {
     assert!(said(&outcome).ends_with("could not find 'mh-no-such-process': there is no such process or thread\n"));
     assert_eq!(place.shell("$mh pstime 0.1 mh-no-such-process").exit, Exit::Code(1));
     assert_eq!(place.shell("$mh pstime 0.1 999999999").exit, Exit::Code(1));
-    let load = Load::start("sleep", &["60"], place.folder());
+    let load = Load::start("sleep", &["60"], place.directory());
     let found = place.shell(&format!("$mh pstime 0.1 {}", load.number()));
     assert_eq!(found.exit, Exit::Code(0));
 }

@@ -18,7 +18,7 @@ fn make(place: &Place, makefile: &str) -> Option<ProgramOutcome> {
         return None;
     };
     place.write("Makefile", makefile);
-    let make = make.in_directory(place.folder()).with_variable("mh", crate::place::binary());
+    let make = make.in_directory(place.directory()).with_variable("mh", crate::place::binary());
     let make = make.with_variable("MH_CREW_DIR", place.path("crew")).with_variable("LC_ALL", "C");
     Some(make.run(["-j3", "all"], b"").expect("make starts"))
 }
@@ -61,7 +61,7 @@ fn a_make_that_crew_runs_has_a_job_for_each_core() {
     let recipe = "\t@touch begun.$@; until test -e begun.a -a -e begun.b; do sleep 0.01; done\n";
     place.write("Makefile", format!("all: a b\na b:\n{recipe}"));
     let run = |words: &[&str]| {
-        let program = TestProgram::at(crate::place::binary()).in_directory(place.folder());
+        let program = TestProgram::at(crate::place::binary()).in_directory(place.directory());
         let program = program.with_variable("MH_CREW_DIR", place.path("crew")).with_variable("LC_ALL", "C");
         program.run([&["crew", "run"], words].concat().iter(), b"").expect("the program starts")
     };

@@ -1,4 +1,4 @@
-//! The old names against the real tools: the same command line in twin folders must end with the same exit code, the same
+//! The old names against the real tools: the same command line in twin directories must end with the same exit code, the same
 //! files and the same contents, and say the same where the words matter. What differs on purpose is no case here but a
 //! line in docs/commands/old-names.md. A tool that is not installed is named as left out.
 
@@ -34,7 +34,7 @@ const fn says(line: &'static str) -> Case {
     Case { line, same_words: true }
 }
 
-/// What the folders of a family's cases hold.
+/// What the directories of a family's cases hold.
 struct Family {
     tool: &'static str,
     ending: &'static str,
@@ -62,8 +62,8 @@ impl Family {
         Some(Self { tool, ending, packed: pack(&data::text(9_000, 1)), packed_alone: pack(b"alone"), links })
     }
 
-    /// A folder with everything that a case may ask for.
-    fn folder(&self) -> Place {
+    /// A directory with everything that a case may ask for.
+    fn directory(&self) -> Place {
         let place = Place::new();
         let name = |stem: &str| format!("{stem}.{}", self.ending);
         place.write("a", data::text(9_000, 1)).write("b", data::text(14_000, 2)).write("h1", data::text(700, 3));
@@ -85,11 +85,11 @@ impl Family {
         self.compare_with(cases, |_| {});
     }
 
-    /// The same in folders that `adds` has put something into.
+    /// The same in directories that `adds` has put something into.
     fn compare_with(&self, cases: &[Case], adds: fn(&Place)) {
         let mut differences = String::new();
         for case in cases {
-            let (theirs, ours) = (self.folder(), self.folder());
+            let (theirs, ours) = (self.directory(), self.directory());
             adds(&theirs);
             adds(&ours);
             let real = run_line(&theirs, case.line, None);
@@ -101,7 +101,7 @@ impl Family {
                 let (real_said, linked_said) = (said(&real), said(&linked));
                 differs("exit", &format!("{:?} {real_said}", real.exit), &format!("{:?} {linked_said}", linked.exit));
             }
-            let (real_files, our_files) = (files_in(theirs.folder()), files_in(ours.folder()));
+            let (real_files, our_files) = (files_in(theirs.directory()), files_in(ours.directory()));
             let (real_names, our_names): (Vec<_>, Vec<_>) = (real_files.keys().collect(), our_files.keys().collect());
             if real_names != our_names {
                 differs("files", &format!("{real_names:?}"), &format!("{our_names:?}"));
@@ -135,21 +135,21 @@ impl Family {
 
 fn run_line(place: &Place, line: &str, links: Option<&Path>) -> ProgramOutcome {
     let inherited = std::env::var_os("PATH").unwrap_or_default();
-    let folders = links.into_iter().map(PathBuf::from).chain(std::env::split_paths(&inherited));
-    let path: OsString = std::env::join_paths(folders).expect("folders without colons");
-    let shell = TestProgram::find("sh").expect("every system has sh").in_directory(place.folder());
+    let directories = links.into_iter().map(PathBuf::from).chain(std::env::split_paths(&inherited));
+    let path: OsString = std::env::join_paths(directories).expect("folders without colons");
+    let shell = TestProgram::find("sh").expect("every system has sh").in_directory(place.directory());
     let shell = shell.with_variable("PATH", path).with_variable("LC_ALL", "C");
     shell.run(["-c", line], b"").expect("sh starts")
 }
 
-/// Every file below `folder`: its bytes, where a link leads, or that it is no file to read.
-fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+/// Every file below `directory`: its bytes, where a link leads, or that it is no file to read.
+fn files_in(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
-    let mut unseen = vec![folder.to_owned()];
+    let mut unseen = vec![directory.to_owned()];
     while let Some(next) = unseen.pop() {
         for entry in fs::read_dir(&next).expect("it can be listed") {
             let path = entry.expect("it can be listed").path();
-            let name = path.strip_prefix(folder).expect("it is below").to_string_lossy().into_owned();
+            let name = path.strip_prefix(directory).expect("it is below").to_string_lossy().into_owned();
             if path.is_symlink() {
                 let target = fs::read_link(&path).expect("a link leads somewhere");
                 files.insert(format!("{name} -> {}", target.display()), Vec::new());
@@ -199,7 +199,7 @@ fn a_damaged_header_among_many_is_no_trailing_garbage() {
     ] {
         let place = Place::new();
         let run = |name: &str, arguments: &[&str], input: &[u8]| {
-            let program = TestProgram::at(links.path().join(name)).in_directory(place.folder());
+            let program = TestProgram::at(links.path().join(name)).in_directory(place.directory());
             program.run(arguments, input).expect("the program starts")
         };
         let mut packed = run(pack, &["-c"], &plain).stdout_of_success();

@@ -1,4 +1,4 @@
-//! The program under test, and a fresh folder to run it in: what every test here begins with.
+//! The program under test, and a fresh directory to run it in: what every test here begins with.
 //! Waits have a deadline and end what they waited for; no assertion depends on speed.
 
 use std::ffi::OsStr;
@@ -32,19 +32,19 @@ pub fn is_long() -> bool {
     std::env::var_os("MH_LONG").is_some()
 }
 
-/// A folder that holds the program under test as `mh`, and nothing else: to be put into `PATH`.
+/// A directory that holds the program under test as `mh`, and nothing else: to be put into `PATH`.
 pub fn programs() -> TempDir {
-    let folder = testkit_folder();
+    let directory = testkit_directory();
     let binary = fs::canonicalize(binary()).expect("the program under test exists");
-    symlink(binary, folder.path().join("mh")).expect("a link can be made");
-    folder
+    symlink(binary, directory.path().join("mh")).expect("a link can be made");
+    directory
 }
 
-fn testkit_folder() -> TempDir {
+fn testkit_directory() -> TempDir {
     TempDir::new().expect("a temporary folder can be made")
 }
 
-/// A fresh folder in which the program runs.
+/// A fresh directory in which the program runs.
 pub struct Place {
     tree: TempTree,
 }
@@ -57,7 +57,7 @@ impl Place {
         Self { tree }
     }
 
-    pub fn folder(&self) -> &Path {
+    pub fn directory(&self) -> &Path {
         self.tree.path()
     }
 
@@ -79,12 +79,12 @@ impl Place {
         fs::symlink_metadata(self.path(name)).is_ok()
     }
 
-    /// What is in the folder, hidden things too, sorted.
+    /// What is in the directory, hidden things too, sorted.
     pub fn names(&self) -> Vec<String> {
-        names_in(self.folder())
+        names_in(self.directory())
     }
 
-    /// `mh tamp` with these arguments, in this folder.
+    /// `mh tamp` with these arguments, in this directory.
     pub fn tamp<Argument: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = Argument>) -> ProgramOutcome {
         self.tamp_fed(arguments, b"")
     }
@@ -100,24 +100,24 @@ impl Place {
             .chain(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
         // Tests run side by side: each has the cores to itself, as many as it asks for.
         let program = TestProgram::at(binary())
-            .in_directory(self.folder())
+            .in_directory(self.directory())
             .with_variable("MH_CREW_DIR", "")
             .with_variable("MH_CONFIG", "");
         program.run(arguments, stdin).expect("the program starts")
     }
 
-    /// A script in this folder, with the program under test as `$mh`.
+    /// A script in this directory, with the program under test as `$mh`.
     pub fn shell(&self, script: &str) -> ProgramOutcome {
         let shell = TestProgram::find("sh").expect("every system has sh");
-        let shell = shell.in_directory(self.folder()).with_variable("mh", binary()).with_variable("LC_ALL", "C");
+        let shell = shell.in_directory(self.directory()).with_variable("mh", binary()).with_variable("LC_ALL", "C");
         let shell = shell.with_variable("MH_CREW_DIR", "").with_variable("MH_CONFIG", "");
         shell.run(["-c", script], b"").expect("sh starts")
     }
 }
 
-/// Names in a folder, sorted.
-pub fn names_in(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("could not list {folder:?}: {error}"));
+/// Names in a directory, sorted.
+pub fn names_in(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("could not list {directory:?}: {error}"));
     let mut names: Vec<String> =
         entries.map(|entry| entry.expect("a listed entry").file_name().to_string_lossy().into_owned()).collect();
     names.sort();

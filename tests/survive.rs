@@ -31,7 +31,7 @@ fn python(place: &Place, program: &str) -> Option<String> {
         left_out("python3 is not installed");
         return None;
     };
-    let python = python.in_directory(place.folder()).with_variable("mh", crate::place::binary());
+    let python = python.in_directory(place.directory()).with_variable("mh", crate::place::binary());
     let ran = python.with_variable("MH_CREW_DIR", "").run(["-c", program], b"").expect("it starts");
     assert_eq!(ran.exit, Exit::Code(0), "{}", said(&ran));
     Some(String::from_utf8_lossy(&ran.stdout).into_owned())

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 fn systime(place: &Place, arguments: &[&str]) -> ProgramOutcome {
-    let program = TestProgram::at(binary()).in_directory(place.folder());
+    let program = TestProgram::at(binary()).in_directory(place.directory());
     program.run(["systime"].iter().chain(arguments), b"").expect("the program starts")
 }
 
@@ -43,12 +43,12 @@ fn descriptors_closed_one_by_one_are_found() {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/systime/closer.c");
     let Some(compiler) = TestProgram::find("cc") else { return left_out("needs a C compiler (cc)") };
     let compiled =
-        compiler.in_directory(place.folder()).run(["-O2", "-o", "mh-closer", source], b"").expect("cc starts");
+        compiler.in_directory(place.directory()).run(["-O2", "-o", "mh-closer", source], b"").expect("cc starts");
     compiled.stdout_of_success();
     // Whoever runs the tests in the background may have it ignored, and a child inherits that.
     let mut command = Command::new("env");
     command.arg("--default-signal=INT").arg(binary());
-    command.args(["systime", "--exact", "--csv", "-o", "result", "mh-closer"]).current_dir(place.folder());
+    command.args(["systime", "--exact", "--csv", "-o", "result", "mh-closer"]).current_dir(place.directory());
     let errors = fs::File::create(place.path("said")).expect("a file");
     let mut watcher = Running { child: command.stdin(Stdio::null()).stderr(errors).spawn().expect("it starts") };
     wait_until("it follows", || {
@@ -227,7 +227,7 @@ fn a_traced_command_that_is_interrupted_has_its_table() {
     let mut command = Command::new("env");
     command.arg("--default-signal=INT").arg(binary());
     command.args(["systime", "--trace", "-o", "result", "--", "sh", "-c", "touch begun; sleep 60; exit 7"]);
-    command.current_dir(place.folder()).stdin(Stdio::null()).stderr(Stdio::null());
+    command.current_dir(place.directory()).stdin(Stdio::null()).stderr(Stdio::null());
     let mut watcher = Running { child: command.spawn().expect("it starts") };
     wait_until("the command runs", || place.path("begun").exists());
     let pid = Pid::from_raw(watcher.child.id().cast_signed()).expect("a process");
@@ -304,7 +304,7 @@ fn a_process_that_nobody_waits_for_has_ended_all_the_same() {
     let followed = start("exec sleep 60");
     let pid = followed.child.id().to_string();
     let mut command = Command::new(binary());
-    command.args(["systime", "-p", &pid, "-o", "result"]).current_dir(place.folder()).stdin(Stdio::null());
+    command.args(["systime", "-p", &pid, "-o", "result"]).current_dir(place.directory()).stdin(Stdio::null());
     let mut watcher = Running {
         child: command.stderr(fs::File::create(place.path("said")).expect("a file")).spawn().expect("it starts"),
     };

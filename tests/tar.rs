@@ -41,7 +41,7 @@ touch -d '2001-02-03 04:05:06.789' src/large src/deep/er src/empty; touch -h -d 
 touch -d '1960-01-01' src/nothing
 "#;
 
-/// What a tree is, a line each; folders' sizes and links are the file system's business.
+/// What a tree is, a line each; directories' sizes and links are the file system's business.
 const LIST: &str = r#"
 list() { (cd "$1" && find . ! -name . \( -type d -printf '%p %y %m %U %G %T@\n' -o -printf '%p %y %m %U %G %s %T@ %l %n\n' \) | sort
   find . -type f -print0 | sort -z | xargs -0 cat | cksum); }

@@ -7,7 +7,7 @@ use testkit::program::{ProgramOutcome, TestProgram, left_out};
 
 fn run(arguments: &[&str]) -> ProgramOutcome {
     let place = Place::new();
-    TestProgram::at(binary()).in_directory(place.folder()).run(arguments, b"").expect("the program starts")
+    TestProgram::at(binary()).in_directory(place.directory()).run(arguments, b"").expect("the program starts")
 }
 
 fn stdout(outcome: ProgramOutcome) -> String {
@@ -63,7 +63,7 @@ fn a_program_that_is_run_inherits_nothing_but_the_slack() {
     let script = "grep -E 'SigIgn|SigBlk' /proc/self/status";
     let with = stdout(run(&["timers", "run", "--", "sh", "-c", script]));
     let place = Place::new();
-    let shell = TestProgram::at(Path::new("/bin/sh")).in_directory(place.folder()).run(["-c", script], b"");
+    let shell = TestProgram::at(Path::new("/bin/sh")).in_directory(place.directory()).run(["-c", script], b"");
     let without = stdout(shell.expect("sh starts"));
     assert_eq!(signals(&with), signals(&without), "{with}{without}");
 }

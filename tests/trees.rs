@@ -1,5 +1,5 @@
 //! `mh cp`, `mh rm` and `mh mv` on real trees, against GNU's: same trees, same exit codes, at 1, 2 and 64 hands; and under those who
-//! swap folders for links meanwhile.
+//! swap directories for links meanwhile.
 
 mod corners;
 pub mod described;
@@ -50,7 +50,7 @@ fn from_when_there_is_work_for_two_no_file_gets_a_number_that_tables_share() {
     if elsewhere.is_none() {
         left_out("moves to another file system: there is only one");
     }
-    // A folder that is listed in pieces, the rest while another worker begins; and one below it that is moved before it. `-v` asks for hands at once.
+    // A directory that is listed in pieces, the rest while another worker begins; and one below it that is moved before it. `-v` asks for hands at once.
     succeeds(&place, "mkdir -p src/a/b/c; for i in $(seq 2500); do : > src/a/leaf$i; done");
     let traced = "strace -f -qq -e trace=openat,close_range -o calls env MH_CREW_DIR= $mh";
     let moves = elsewhere.map(|far| {

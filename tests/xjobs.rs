@@ -21,11 +21,11 @@ use crate::place::{Place, binary};
 use std::ffi::OsStr;
 use testkit::program::{ProgramOutcome, TestProgram};
 
-/// `mh xjobs` with these arguments and this list, in a fresh place's folder.
+/// `mh xjobs` with these arguments and this list, in a fresh place's directory.
 fn xjobs<Argument: AsRef<OsStr>>(place: &Place, arguments: &[Argument], list: impl AsRef<[u8]>) -> ProgramOutcome {
     let words = [OsStr::new("xjobs")].into_iter().chain(arguments.iter().map(AsRef::as_ref));
     // Tests run side by side, and some jobs wait for each other: each list has as many hands as it asks for.
-    let program = TestProgram::at(binary()).in_directory(place.folder()).with_variable("MH_CREW_DIR", "");
+    let program = TestProgram::at(binary()).in_directory(place.directory()).with_variable("MH_CREW_DIR", "");
     program.run(words, list.as_ref()).expect("the program starts")
 }
 

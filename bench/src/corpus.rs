@@ -1,5 +1,5 @@
 //! What is compressed: source code as everybody's benchmark has it, and a mixture of what disks hold. Made once, in memory.
-//! Removes only the folder that it made itself. The same machine makes the same bytes again.
+//! Removes only the directory that it made itself. The same machine makes the same bytes again.
 
 use super::undo::Undo;
 use std::fs::File;
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use xtask::workspace;
 
-/// The folder with the corpora. Paths only, until they are made.
+/// The directory with the corpora. Paths only, until they are made.
 pub struct Data {
-    folder: PathBuf,
+    directory: PathBuf,
     /// Source code: the Linux tar, or what stands in for it.
     pub source: Corpora,
     /// Programs, libraries, documents, database-like records.
@@ -24,7 +24,7 @@ pub struct Data {
     /// What source code is taken from instead of Linux.
     tree: Option<PathBuf>,
     keep: bool,
-    /// Removes the folder. Naming files is no reason to: they may have been kept by an earlier run.
+    /// Removes the directory. Naming files is no reason to: they may have been kept by an earlier run.
     undo: Option<Undo>,
 }
 
@@ -84,20 +84,20 @@ const LINUX: &str = "/usr/src/linux-source-6.1.tar.xz";
 const TAR: &str = "tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -c";
 
 impl Data {
-    /// Names what would be in a folder below `folder`.
-    pub fn at(folder: &Path, quick: bool, keep: bool) -> Self {
-        let folder = folder.join("manyhands-corpora");
+    /// Names what would be in a directory below `directory`.
+    pub fn at(directory: &Path, quick: bool, keep: bool) -> Self {
+        let directory = directory.join("manyhands-corpora");
         let corpora = |names: [&'static str; 3], mib: [u64; 3]| {
             let [whole, middle, short] = [0, 1, 2].map(|index| Corpus {
                 name: names[index],
-                plain: folder.join(format!("{}.{}", names[0], mib[index])),
+                plain: directory.join(format!("{}.{}", names[0], mib[index])),
                 bytes: mib[index] * MIB,
             });
             Corpora { whole, middle, short }
         };
         let files = |name: &str, count: usize, each_bytes: u64| Files {
-            paths: (0..count).map(|number| folder.join(name).join(format!("{number:04}"))).collect(),
-            list: folder.join(format!("{name}.list")),
+            paths: (0..count).map(|number| directory.join(name).join(format!("{number:04}"))).collect(),
+            list: directory.join(format!("{name}.list")),
             each_bytes,
         };
         let (source, mixed, counts) = if quick {
@@ -112,8 +112,8 @@ impl Data {
             mixed,
             small: files("small", counts.0, MIB),
             many: files("many", counts.1, 64 << 10),
-            tiny: folder.join(TINY),
-            folder,
+            tiny: directory.join(TINY),
+            directory,
             tree: None,
             keep,
             undo: None,
@@ -130,13 +130,13 @@ impl Data {
         if !self.keep {
             self.undo = Some(self.removal()?);
         }
-        let failed = |error: std::io::Error| format!("could not make {}: {error}", self.folder.display());
+        let failed = |error: std::io::Error| format!("could not make {}: {error}", self.directory.display());
         // What a run that was killed has left, or one of another source: packed files belong to the plain ones that they were made of.
         let is_ours = [&self.source, &self.mixed].iter().all(|corpora| corpora.whole.plain.is_file());
-        if (self.tree.is_some() || !is_ours) && self.folder.exists() {
-            std::fs::remove_dir_all(&self.folder).map_err(failed)?;
+        if (self.tree.is_some() || !is_ours) && self.directory.exists() {
+            std::fs::remove_dir_all(&self.directory).map_err(failed)?;
         }
-        std::fs::create_dir_all(&self.folder).map_err(failed)?;
+        std::fs::create_dir_all(&self.directory).map_err(failed)?;
         let described = self.make_source()?;
         let mixed = &self.mixed.whole;
         if !mixed.plain.is_file() {
@@ -170,8 +170,8 @@ impl Data {
         if !self.keep {
             self.undo = Some(self.removal()?);
         }
-        let failed = |error: std::io::Error| format!("could not make {}: {error}", self.folder.display());
-        std::fs::create_dir_all(&self.folder).map_err(failed)?;
+        let failed = |error: std::io::Error| format!("could not make {}: {error}", self.directory.display());
+        std::fs::create_dir_all(&self.directory).map_err(failed)?;
         let described = self.make_source()?;
         for beginning in [&self.source.middle, &self.source.short] {
             copy_beginning(&self.source.whole.plain, beginning.bytes, &beginning.plain).map_err(failed)?;
@@ -179,18 +179,18 @@ impl Data {
         Ok(described)
     }
 
-    /// A file in the folder.
+    /// A file in the directory.
     pub fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.directory.join(name)
     }
 
-    /// The folder above goes only if nothing of somebody else's is in it.
+    /// The directory above goes only if nothing of somebody else's is in it.
     fn removal(&self) -> Result<Undo, String> {
         let mut undo = Undo::begin()?;
-        if let Some(above) = self.folder.parent() {
+        if let Some(above) = self.directory.parent() {
             undo.later(&format!("rmdir '{}' || true", above.display()))?;
         }
-        undo.later(&format!("rm -rf '{}'", self.folder.display()))?;
+        undo.later(&format!("rm -rf '{}'", self.directory.display()))?;
         Ok(undo)
     }
 
@@ -260,8 +260,8 @@ fn make_mixed(bytes: u64, path: &Path) -> Result<(), String> {
     let mut file = BufWriter::new(File::create(path).map_err(failed)?);
     let piece = path.with_extension("piece");
     let mut so_far = 0;
-    for (folders, share) in [("/usr/bin", bytes / 4), ("/usr/lib", bytes / 4), ("/usr/share/doc", bytes / 8)] {
-        first_bytes(&format!("{TAR} {folders}"), share, &piece)?;
+    for (directories, share) in [("/usr/bin", bytes / 4), ("/usr/lib", bytes / 4), ("/usr/share/doc", bytes / 8)] {
+        first_bytes(&format!("{TAR} {directories}"), share, &piece)?;
         so_far += std::io::copy(&mut File::open(&piece).map_err(failed)?, &mut file).map_err(failed)?;
     }
     std::fs::remove_file(&piece).map_err(failed)?;
@@ -308,13 +308,13 @@ mod tests {
 
     #[test]
     fn only_what_was_made_is_removed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let theirs = folder.path().join("theirs");
+        let directory = tempfile::tempdir().expect("a folder");
+        let theirs = directory.path().join("theirs");
         std::fs::write(&theirs, "x").expect("a file");
-        let made = Data::at(folder.path(), true, false).folder.clone();
+        let made = Data::at(directory.path(), true, false).directory.clone();
         for (is_made, stays) in [(false, true), (true, false)] {
             std::fs::create_dir_all(&made).expect("a folder");
-            let mut data = Data::at(folder.path(), true, false);
+            let mut data = Data::at(directory.path(), true, false);
             data.undo = is_made.then(|| data.removal().expect("a shell"));
             drop(data);
             assert_eq!(made.exists(), stays, "made {is_made}");
@@ -324,9 +324,9 @@ mod tests {
 
     #[test]
     fn the_source_of_a_tree_is_a_tar_of_it_and_not_kept() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let tree = folder.path().join("tree");
-        let data = || Data::at(&folder.path().join("data"), true, true).of_tree(Some(&tree));
+        let directory = tempfile::tempdir().expect("a folder");
+        let tree = directory.path().join("tree");
+        let data = || Data::at(&directory.path().join("data"), true, true).of_tree(Some(&tree));
         assert!(data().make_source_alone().expect_err("there is none").ends_with("tree is no folder"));
         std::fs::create_dir(&tree).and_then(|()| std::fs::write(tree.join("inside"), "x")).expect("a tree");
         let mut made = data();
@@ -340,8 +340,8 @@ mod tests {
 
     #[test]
     fn what_a_script_did_not_finish_has_no_name() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let made = Made { path: folder.path().join("a"), script: "{ echo x; exit 3; }".to_owned() };
+        let directory = tempfile::tempdir().expect("a folder");
+        let made = Made { path: directory.path().join("a"), script: "{ echo x; exit 3; }".to_owned() };
         assert!(made.make().expect_err("it fails").contains("exit status: 3"));
         assert!(!made.path.exists());
         let made = Made { script: "echo x".to_owned(), ..made };
@@ -351,8 +351,8 @@ mod tests {
 
     #[test]
     fn an_endless_script_is_cut() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("a");
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().join("a");
         first_bytes("yes", 100_000, &path).expect("it writes");
         assert_eq!(path.metadata().expect("it is there").len(), 100_000);
         assert!(first_bytes("true", 10, &path).is_err());

@@ -1,5 +1,5 @@
 //! The `crew` suite: what the budget of cores gives and costs, always against the same runs without it (`MH_CREW_DIR=`), in
-//! turn. This file orders rounds and writes the run folder; the folder beside it measures.
+//! turn. This file orders rounds and writes the run directory; the directory beside it measures.
 
 mod crowd;
 mod pairs;
@@ -70,7 +70,7 @@ impl Bench<'_> {
     }
 
     /// The value of `MH_CREW_DIR`.
-    fn folder_of(&self, sharing: Sharing) -> PathBuf {
+    fn directory_of(&self, sharing: Sharing) -> PathBuf {
         match sharing {
             Sharing::Budget => self.file("crew"),
             Sharing::Nothing => PathBuf::new(),
@@ -78,7 +78,7 @@ impl Bench<'_> {
     }
 }
 
-/// What becomes the run folder.
+/// What becomes the run directory.
 #[derive(Default)]
 struct Record {
     raw: String,
@@ -143,9 +143,9 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     let suffix = if arguments.only.is_empty() { "" } else { "-part" };
     let quick = if arguments.quick { "-quick" } else { "" };
     let name = format!("{}-{}-crew{quick}{suffix}", machine::date(), machine::name());
-    let folder = unused(&root().join("bench/runs"), &name);
-    write(&folder, &record, &readme(arguments, &described, &load_before, &record))?;
-    println!("{} targets missed; written to {}", record.missed.len(), folder.display());
+    let directory = unused(&root().join("bench/runs"), &name);
+    write(&directory, &record, &readme(arguments, &described, &load_before, &record))?;
+    println!("{} targets missed; written to {}", record.missed.len(), directory.display());
     Ok(())
 }
 
@@ -407,10 +407,10 @@ fn readme(arguments: &BenchArguments, described: &str, load_before: &str, record
     )
 }
 
-fn write(folder: &Path, record: &Record, readme: &str) -> Result<(), String> {
-    std::fs::create_dir_all(folder).map_err(|error| format!("could not make {}: {error}", folder.display()))?;
+fn write(directory: &Path, record: &Record, readme: &str) -> Result<(), String> {
+    std::fs::create_dir_all(directory).map_err(|error| format!("could not make {}: {error}", directory.display()))?;
     for (name, text) in [("raw.csv", &*record.raw), ("README.md", readme)] {
-        let path = folder.join(name);
+        let path = directory.join(name);
         std::fs::write(&path, text).map_err(|error| format!("could not write {}: {error}", path.display()))?;
     }
     Ok(())
@@ -430,10 +430,10 @@ mod tests {
     }
 
     #[test]
-    fn a_run_folder_has_both_files() {
-        let folder = tempfile::tempdir().expect("a folder");
-        write(&folder.path().join("run"), &Record::default(), "text").expect("written");
-        assert_eq!(std::fs::read_to_string(folder.path().join("run/README.md")).expect("there"), "text");
-        assert!(folder.path().join("run/raw.csv").is_file());
+    fn a_run_directory_has_both_files() {
+        let directory = tempfile::tempdir().expect("a folder");
+        write(&directory.path().join("run"), &Record::default(), "text").expect("written");
+        assert_eq!(std::fs::read_to_string(directory.path().join("run/README.md")).expect("there"), "text");
+        assert!(directory.path().join("run/raw.csv").is_file());
     }
 }

@@ -33,8 +33,8 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     let program = program.canonicalize().unwrap_or(program);
     let mh = program.to_str().ok_or("the program's path is not text")?;
     let sizes = if arguments.quick { Sizes::QUICK } else { Sizes::WHOLE };
-    let folder = arguments.data.join("manyhands-files");
-    let mut memory = Place::named("tmpfs", &folder, arguments.tree.as_deref(), sizes);
+    let directory = arguments.data.join("manyhands-files");
+    let mut memory = Place::named("tmpfs", &directory, arguments.tree.as_deref(), sizes);
     if arguments.list {
         let ext4 = Place::named("ext4", Path::new("/"), None, sizes);
         let of_both = Rows::in_memory(mh, &memory).into_iter().chain(Rows::on_disk(mh, &ext4));
@@ -46,7 +46,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     let mut undo = Undo::begin()?;
     if !arguments.keep {
         undo.later(&format!("rmdir '{}' || true", arguments.data.display()))?;
-        undo.later(&format!("rm -rf '{}'", folder.display()))?;
+        undo.later(&format!("rm -rf '{}'", directory.display()))?;
     }
     let rivals = RIVALS.iter().filter_map(|(name, _)| workspace::find_program(name));
     for program in rivals.chain([program.clone()]) {

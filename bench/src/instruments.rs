@@ -1,4 +1,4 @@
-//! The suites of single instruments: each line of their run folder is one figure, what it was held against, and what was due.
+//! The suites of single instruments: each line of their run directory is one figure, what it was held against, and what was due.
 //! Does not interleave programs as the other suites do: each check orders its own runs.
 
 pub mod fit;
@@ -31,10 +31,10 @@ pub fn finish(suffix: &str, command: &str, how: &str, lines: &[Line], left_out: 
     let name = format!("{}-{}-{suffix}", machine::date(), machine::name());
     // A run is never written over another.
     let names = std::iter::once(name.clone()).chain((2..).map(|again| format!("{name}-{again}")));
-    let folder = names.map(|name| root().join("bench/runs").join(name)).find(|folder| !folder.exists());
-    let folder = folder.ok_or("no name is left for the run's folder")?;
-    let fail = |error: std::io::Error| format!("could not write {}: {error}", folder.display());
-    std::fs::create_dir_all(&folder).map_err(fail)?;
+    let directory = names.map(|name| root().join("bench/runs").join(name)).find(|directory| !directory.exists());
+    let directory = directory.ok_or("no name is left for the run's folder")?;
+    let fail = |error: std::io::Error| format!("could not write {}: {error}", directory.display());
+    std::fs::create_dir_all(&directory).map_err(fail)?;
     let mut text = format!(
         "# {suffix}\n\n`{command}` on {} with kernel {}; load before: {}\n\n{how}\n\n| what | ours | against | due |\n|---|---|---|---|\n",
         machine::cpu_model(),
@@ -55,9 +55,9 @@ pub fn finish(suffix: &str, command: &str, how: &str, lines: &[Line], left_out: 
         println!("left out: {reason}");
         writeln!(text, "\nLeft out: {reason}").map_err(|error| error.to_string())?;
     }
-    std::fs::write(folder.join("README.md"), text).map_err(fail)?;
-    std::fs::write(folder.join("raw.csv"), raw).map_err(fail)?;
-    println!("written: {}", folder.display());
+    std::fs::write(directory.join("README.md"), text).map_err(fail)?;
+    std::fs::write(directory.join("raw.csv"), raw).map_err(fail)?;
+    println!("written: {}", directory.display());
     let missed = lines.iter().filter_map(|line| line.due.as_ref()).filter(|due| !due.is_met).count();
     if missed == 0 { Ok(()) } else { Err(format!("{missed} figures are not what was due")) }
 }

@@ -178,7 +178,7 @@ pub struct Row {
     produce: Vec<String>,
     pack: Vec<String>,
     unpack: &'static str,
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 /// What a run showed.
@@ -218,8 +218,8 @@ pub fn rows(program: &Path, data: &Data, quick: bool) -> Result<Vec<Row>, String
         ];
         for (tool, pack, unpack) in tools {
             let name = format!("{NAME}: {}, {} MB/s", pattern.name(), rate / 1_000_000);
-            let folder = data.file("");
-            rows.push(Row { name, tool, produce: produce.clone(), pack, unpack, folder });
+            let directory = data.file("");
+            rows.push(Row { name, tool, produce: produce.clone(), pack, unpack, directory });
         }
     }
     Ok(rows)
@@ -229,7 +229,7 @@ impl Row {
     /// Runs it once; the output is verified.
     pub fn run(&self) -> Result<Poured, String> {
         let failed = |error: std::io::Error| format!("could not run {}: {error}", self.tool);
-        let (out, told) = (self.folder.join("out"), self.folder.join("told"));
+        let (out, told) = (self.directory.join("out"), self.directory.join("told"));
         let begin = Instant::now();
         let mut producer = command(&self.produce).stdout(Stdio::piped()).spawn().map_err(failed)?;
         let pipe = producer.stdout.take().ok_or("the producer has no pipe")?;

@@ -1,4 +1,4 @@
-//! What a run folder says about the machine and the rivals: never its name, nor who owns it.
+//! What a run directory says about the machine and the rivals: never its name, nor who owns it.
 //! Read once before and once after; measures nothing.
 
 use std::process::{Command, Stdio};

@@ -94,7 +94,7 @@ struct BenchArguments {
     /// The most rounds; medians are taken over them, fewer of slow rows [default: 5, or 3 with --quick]
     #[arg(long, value_parser = clap::value_parser!(u8).range(1..))]
     rounds: Option<u8>,
-    /// Where the data are made; a folder in memory
+    /// Where the data are made; a directory in memory
     #[arg(long, value_name = "DIR", default_value = "/dev/shm/mh-bench")]
     data: PathBuf,
     /// A tree to work on instead of the Linux source (files, tamp)
@@ -385,8 +385,8 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    fn case(folder: &Path, ours: &str) -> Case {
-        let (plain, out) = (folder.join("plain"), folder.join("out"));
+    fn case(directory: &Path, ours: &str) -> Case {
+        let (plain, out) = (directory.join("plain"), directory.join("out"));
         std::fs::write(&plain, "some text\n").expect("a file");
         let copying = |name: &str, script: &str| {
             Tool::new(name, &["sh", "-c", script, "sh", plain.to_str().expect("text")], &out).into_stdout()
@@ -399,26 +399,26 @@ mod tests {
 
     #[test]
     fn ours_and_rivals_run_in_turn_and_are_verified() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let measured = measure_case(case(folder.path(), "cat \"$1\""), 2).expect("both copy");
+        let directory = tempfile::tempdir().expect("a folder");
+        let measured = measure_case(case(directory.path(), "cat \"$1\""), 2).expect("both copy");
         assert_eq!(measured.runs.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
         assert!(measured.runs.iter().flatten().all(|run| run.output_bytes == 10 && run.wall_s > 0.0));
-        assert!(!folder.path().join("out").exists(), "outputs are removed");
+        assert!(!directory.path().join("out").exists(), "outputs are removed");
     }
 
     #[test]
     fn slow_rows_get_fewer_rounds() {
         assert_eq!([0.001, 4.9, 6.0, 500.0].map(|round_s| rounds_of(5, round_s, ROW_SECONDS)), [5, 5, 4, 3]);
         assert_eq!(rounds_of(1, 500.0, ROW_SECONDS), 1);
-        let folder = tempfile::tempdir().expect("a folder");
-        let slow = Case { is_slow: true, ..case(folder.path(), "cat \"$1\"") };
+        let directory = tempfile::tempdir().expect("a folder");
+        let slow = Case { is_slow: true, ..case(directory.path(), "cat \"$1\"") };
         assert_eq!(measure_case(slow, 5).expect("both copy").runs.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
     }
 
     #[test]
     fn what_cannot_be_verified_is_known_before() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut case = case(folder.path(), "true");
+        let directory = tempfile::tempdir().expect("a folder");
+        let mut case = case(directory.path(), "true");
         assert_eq!(case.missing(), None);
         let script = "no-such-program-anywhere -c".to_owned();
         case.needs.push(corpus::Made { path: PathBuf::new(), script });
@@ -427,10 +427,10 @@ mod tests {
 
     #[test]
     fn a_wrong_output_or_a_failing_tool_is_an_error() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let wrong = measure_case(case(folder.path(), "echo other txt"), 1).err().expect("it is not the input");
+        let directory = tempfile::tempdir().expect("a folder");
+        let wrong = measure_case(case(directory.path(), "echo other txt"), 1).err().expect("it is not the input");
         assert!(wrong.starts_with("ours: "), "{wrong}");
-        let failing = measure_case(case(folder.path(), "cat \"$1\"; exit 3"), 1).err().expect("it fails");
+        let failing = measure_case(case(directory.path(), "cat \"$1\"; exit 3"), 1).err().expect("it fails");
         assert!(failing.contains("exit status: 3"), "{failing}");
     }
 }

@@ -54,7 +54,7 @@ pub enum Verify {
     PackedEach { unpack: Vec<String>, plain: Vec<PathBuf> },
     /// A tree has been copied.
     Tree(Same),
-    /// GNU tar finds no difference between an archive and the tree NAME below a folder, and as many members as the tree has entries.
+    /// GNU tar finds no difference between an archive and the tree NAME below a directory, and as many members as the tree has entries.
     Archive { archive: PathBuf, below: PathBuf, name: String },
     /// The output has been removed.
     Gone,
@@ -94,9 +94,9 @@ impl Tool {
             }
         }
         // Beside the output: what removes the outputs of an interrupted bench removes these too.
-        let folder = self.output.parent().unwrap_or(Path::new("."));
+        let directory = self.output.parent().unwrap_or(Path::new("."));
         let file =
-            || tempfile::NamedTempFile::new_in(folder).map_err(|error| format!("could not make a file: {error}"));
+            || tempfile::NamedTempFile::new_in(directory).map_err(|error| format!("could not make a file: {error}"));
         let (figures, errors) = (file()?, file()?);
         let begin = Instant::now();
         let children = self.start(figures.path(), errors.path())?;
@@ -111,7 +111,7 @@ impl Tool {
             }
         }
         let (user_s, system_s, memory_kib) = read_figures(figures.path())?;
-        // A tree has no size: sizes are compared, and how large a folder is says nothing.
+        // A tree has no size: sizes are compared, and how large a directory is says nothing.
         let size = |path: &PathBuf| path.metadata().map_or(0, |found| if found.is_file() { found.len() } else { 0 });
         let sizes = self.outputs().map(size);
         Ok(Run { wall_s, user_s, system_s, memory_kib, output_bytes: sizes.sum() })
@@ -242,8 +242,8 @@ mod tests {
 
     #[test]
     fn a_tool_is_fed_and_drained_through_pipes() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let out = folder.path().join("out");
+        let directory = tempfile::tempdir().expect("a folder");
+        let out = directory.path().join("out");
         let words = |script: &str| ["sh", "-c", script].map(str::to_owned).to_vec();
         let mut tool = Tool::new("tr", &["tr", "a", "b"], &out);
         tool.producer = Some(words("echo aaa"));
@@ -263,8 +263,8 @@ mod tests {
 
     #[test]
     fn packed_outputs_are_unpacked_and_compared() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (plain, out) = (folder.path().join("plain"), folder.path().join("out"));
+        let directory = tempfile::tempdir().expect("a folder");
+        let (plain, out) = (directory.path().join("plain"), directory.path().join("out"));
         std::fs::write(&plain, "text").expect("a file");
         let mut tool = Tool::new("gzip", &["gzip", "-c"], &out).into_stdout();
         tool.stdin = Some(plain.clone());
@@ -278,10 +278,10 @@ mod tests {
 
     #[test]
     fn many_outputs_are_compared_one_by_one() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a folder");
         let file = |name: &str, text: &str| {
-            std::fs::write(folder.path().join(name), text).expect("a file");
-            folder.path().join(name)
+            std::fs::write(directory.path().join(name), text).expect("a file");
+            directory.path().join(name)
         };
         let plain = [file("a", "one"), file("b", "two, longer")];
         let compare = |files: &[&PathBuf]| same_each(Command::new("cat").args(files), &plain);
@@ -293,27 +293,27 @@ mod tests {
 
     #[test]
     fn an_archive_is_held_against_its_tree() {
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::create_dir(folder.path().join("tree")).expect("a folder");
-        std::fs::write(folder.path().join("tree/file"), "text").expect("a file");
-        let archive = folder.path().join("archive");
-        shell(&format!("tar -C '{0}' -cf '{1}' tree", folder.path().display(), archive.display()))
+        let directory = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(directory.path().join("tree")).expect("a folder");
+        std::fs::write(directory.path().join("tree/file"), "text").expect("a file");
+        let archive = directory.path().join("archive");
+        shell(&format!("tar -C '{0}' -cf '{1}' tree", directory.path().display(), archive.display()))
             .expect("tar is there");
-        let (tool, below) = (Tool::new("tar", &["true"], &archive), folder.path().to_owned());
+        let (tool, below) = (Tool::new("tar", &["true"], &archive), directory.path().to_owned());
         let verify = Verify::Archive { archive, below, name: "tree".to_owned() };
         let run = tool_run();
         assert_eq!(tool.verify(&verify, run), Ok(()));
-        std::fs::write(folder.path().join("tree/more"), "text").expect("a file");
+        std::fs::write(directory.path().join("tree/more"), "text").expect("a file");
         assert!(tool.verify(&verify, run).expect_err("one is not in it").contains("as many"));
-        std::fs::remove_file(folder.path().join("tree/more")).expect("it was there");
-        std::fs::write(folder.path().join("tree/file"), "next").expect("a file");
+        std::fs::remove_file(directory.path().join("tree/more")).expect("it was there");
+        std::fs::write(directory.path().join("tree/file"), "next").expect("a file");
         assert!(tool.verify(&verify, run).is_err());
     }
 
     #[test]
     fn a_tree_is_removed_and_seen_to_be_gone() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let out = folder.path().join("out");
+        let directory = tempfile::tempdir().expect("a folder");
+        let out = directory.path().join("out");
         std::fs::create_dir_all(out.join("inner")).expect("folders");
         let tool = Tool::new("rm", &["true"], &out);
         assert!(tool.verify(&Verify::Gone, tool_run()).is_err());

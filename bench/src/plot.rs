@@ -79,8 +79,8 @@ mod tests {
 
     #[test]
     fn every_comparison_has_its_name_and_its_number() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("ratios.svg");
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().join("ratios.svg");
         let bar = |name: &str, ratio, must| Bar { name: name.to_owned(), ratio, must };
         ratios(&path, &[bar("first", 0.25, Some(0.5)), bar("second", 12.5, None)]).expect("it can be drawn");
         let text = std::fs::read_to_string(&path).expect("it is there");

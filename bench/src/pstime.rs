@@ -1,5 +1,5 @@
 //! The `pstime` suite: what `mh pstime` says, against what loads say of themselves and against pidstat, watching the same load
-//! in the same seconds. This file orders trials and writes the run folder; loads are in `pstime/load.rs`.
+//! in the same seconds. This file orders trials and writes the run directory; loads are in `pstime/load.rs`.
 
 mod closing;
 pub mod load;
@@ -37,7 +37,7 @@ const EXACT_POINTS_MAX: f64 = 0.2;
 /// LIMIT: so many trials of a hundred have the truth inside what was printed.
 const INSIDE_MIN: f64 = 0.95;
 
-/// What becomes the run folder.
+/// What becomes the run directory.
 #[derive(Default)]
 struct Record {
     raw: String,
@@ -106,7 +106,8 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
         }
     }
     let quick = if arguments.quick { "-quick" } else { "" };
-    let folder = unused(&root().join("bench/runs"), &format!("{}-{}-pstime{quick}", machine::date(), machine::name()));
+    let directory =
+        unused(&root().join("bench/runs"), &format!("{}-{}-pstime{quick}", machine::date(), machine::name()));
     let facts = format!(
         "# {}\n\n- machine: {}, {}\n- kernel: {}\n- load before: {load_before}, after: {}\n- {}\n\n",
         arguments.command_line(),
@@ -116,15 +117,15 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
         machine::load(),
         "errors are absolute, in milliseconds of CPU time; of a core over one second a millisecond is 0.1 %"
     );
-    write(&folder, "README.md", &(facts + &record.readme))?;
-    write(&folder, "raw.csv", &record.raw)?;
-    println!("{} targets missed; written to {}", record.missed, folder.display());
+    write(&directory, "README.md", &(facts + &record.readme))?;
+    write(&directory, "raw.csv", &record.raw)?;
+    println!("{} targets missed; written to {}", record.missed, directory.display());
     Ok(())
 }
 
-fn write(folder: &Path, name: &str, text: &str) -> Result<(), String> {
-    std::fs::create_dir_all(folder).map_err(|error| format!("could not make {}: {error}", folder.display()))?;
-    std::fs::write(folder.join(name), text).map_err(|error| format!("could not write {name}: {error}"))
+fn write(directory: &Path, name: &str, text: &str) -> Result<(), String> {
+    std::fs::create_dir_all(directory).map_err(|error| format!("could not make {}: {error}", directory.display()))?;
+    std::fs::write(directory.join(name), text).map_err(|error| format!("could not write {name}: {error}"))
 }
 
 /// Loads that sleep at both readings: what was seen should be what they used.

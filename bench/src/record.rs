@@ -1,4 +1,4 @@
-//! The run folder: bench/runs/<date>-<machine>/ with README.md (machine, versions, tables), raw.csv (every run) and a plot.
+//! The run directory: bench/runs/<date>-<machine>/ with README.md (machine, versions, tables), raw.csv (every run) and a plot.
 //! Written at the end, beside older ones of the same day, never over them. Measures and judges nothing.
 
 use super::forecast::{Checked, ERROR_MAX};
@@ -176,30 +176,31 @@ impl Recorder {
         self.left_out.push(format!("{name}: {reason}"));
     }
 
-    /// Writes the folder; an error if any case failed.
+    /// Writes the directory; an error if any case failed.
     pub fn finish(self, suffix: &str) -> Result<(), String> {
         if self.table.is_empty() && self.left_out.is_empty() && self.failures.is_empty() {
             return Err("nothing was measured: no row has that in its name (--list tells them)".to_owned());
         }
-        let folder = unused_run(suffix);
-        self.write(&folder)?;
-        println!("{} targets missed; written to {}", self.missed, folder.display());
+        let directory = unused_run(suffix);
+        self.write(&directory)?;
+        println!("{} targets missed; written to {}", self.missed, directory.display());
         if self.failures.is_empty() { Ok(()) } else { Err(format!("bench failed: {}", self.failures.join("; "))) }
     }
 
-    fn write(&self, folder: &Path) -> Result<(), String> {
-        std::fs::create_dir_all(folder).map_err(|error| format!("could not make {}: {error}", folder.display()))?;
+    fn write(&self, directory: &Path) -> Result<(), String> {
+        std::fs::create_dir_all(directory)
+            .map_err(|error| format!("could not make {}: {error}", directory.display()))?;
         let write = |name: &str, text: &str| {
-            let path = folder.join(name);
+            let path = directory.join(name);
             std::fs::write(&path, text).map_err(|error| format!("could not write {}: {error}", path.display()))
         };
         write("raw.csv", &self.raw)?;
         write("README.md", &self.readme())?;
         for corpus in [corpus::SOURCE, corpus::MIXED] {
             let of_it: Vec<&sizes::Point> = self.points.iter().filter(|point| is_of(point, corpus)).collect();
-            sizes::draw(&folder.join(sizes_name(corpus)), corpus, &of_it)?;
+            sizes::draw(&directory.join(sizes_name(corpus)), corpus, &of_it)?;
         }
-        plot::ratios(&folder.join("ratios.svg"), &self.bars)
+        plot::ratios(&directory.join("ratios.svg"), &self.bars)
     }
 
     fn readme(&self) -> String {
@@ -299,16 +300,16 @@ fn raw_line(case: &str, corpus: &str, tool: &str, round: usize, run: &Run) -> St
     )
 }
 
-/// A folder for a run of today on this machine.
+/// A directory for a run of today on this machine.
 pub fn unused_run(suffix: &str) -> PathBuf {
     unused(&root().join("bench/runs"), &format!("{}-{}{suffix}", machine::date(), machine::name()))
 }
 
 /// The name, or the name with the first number that is free.
-pub fn unused(folder: &Path, name: &str) -> PathBuf {
+pub fn unused(directory: &Path, name: &str) -> PathBuf {
     let is_free = |path: &PathBuf| !path.join("README.md").exists();
-    let numbered = (2..).map(|number| folder.join(format!("{name}-{number}")));
-    std::iter::once(folder.join(name)).chain(numbered).find(is_free).expect("numbers do not end")
+    let numbered = (2..).map(|number| directory.join(format!("{name}-{number}")));
+    std::iter::once(directory.join(name)).chain(numbered).find(is_free).expect("numbers do not end")
 }
 
 #[cfg(test)]
@@ -338,16 +339,16 @@ mod tests {
     }
 
     #[test]
-    fn a_run_folder_has_every_row_every_run_and_a_plot() {
-        let folder = tempfile::tempdir().expect("a folder");
+    fn a_run_directory_has_every_row_every_run_and_a_plot() {
+        let directory = tempfile::tempdir().expect("a folder");
         let mut recorder = Recorder::begin(about());
         recorder.row(&measured());
         let round = Round { one_core_s: 4.0, expected_s: 2.5, measured_s: 2.0 };
         recorder.forecast(&Checked { name: "forecast".into(), rounds: vec![round] });
         recorder.left_out("throttled", "no loop device");
         assert_eq!(recorder.missed, 2, "the forecast is 25 % off, and more memory was taken");
-        recorder.write(folder.path()).expect("it can be written");
-        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("it is there");
+        recorder.write(directory.path()).expect("it can be written");
+        let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).expect("it is there");
         assert_eq!(read("raw.csv").lines().count(), 1 + 6 + 3);
         let readme = read("README.md");
         assert!(readme.contains("| **0.50** | 0.50 | <= 0.60 (aim 0.30) | met | yes |"), "{readme}");
@@ -370,11 +371,11 @@ mod tests {
 
     #[test]
     fn a_run_is_never_written_over_another() {
-        let folder = tempfile::tempdir().expect("a folder");
-        assert_eq!(unused(folder.path(), "a"), folder.path().join("a"));
-        std::fs::create_dir(folder.path().join("a")).expect("a folder");
-        assert_eq!(unused(folder.path(), "a"), folder.path().join("a"), "an empty one is not a run");
-        std::fs::write(folder.path().join("a/README.md"), "").expect("a file");
-        assert_eq!(unused(folder.path(), "a"), folder.path().join("a-2"));
+        let directory = tempfile::tempdir().expect("a folder");
+        assert_eq!(unused(directory.path(), "a"), directory.path().join("a"));
+        std::fs::create_dir(directory.path().join("a")).expect("a folder");
+        assert_eq!(unused(directory.path(), "a"), directory.path().join("a"), "an empty one is not a run");
+        std::fs::write(directory.path().join("a/README.md"), "").expect("a file");
+        assert_eq!(unused(directory.path(), "a"), directory.path().join("a-2"));
     }
 }

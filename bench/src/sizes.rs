@@ -279,13 +279,13 @@ mod tests {
 
     #[test]
     fn every_tool_and_level_is_in_the_picture() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("sizes.svg");
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().join("sizes.svg");
         let points = [point("ours", "-3", "source", 0.1, 2.0), point("theirs", "-19", "source-64", 0.08, 300.0)];
         draw(&path, "source", &points.each_ref()).expect("it can be drawn");
         let text = std::fs::read_to_string(&path).expect("it is there");
         assert!(["ours", "theirs", "-3", "-19 (64 MiB)", "zst", "9 %", "100 s"].iter().all(|word| text.contains(word)));
-        let none = folder.path().join("none.svg");
+        let none = directory.path().join("none.svg");
         assert_eq!(draw(&none, "mixed", &[]), Ok(()));
         assert!(!none.exists());
     }

@@ -180,20 +180,20 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     let program = arguments.program.clone().map_or_else(release_binary, Ok)?;
     let rounds = arguments.rounds();
     let program = program.to_str().ok_or("the program's path is no text")?.to_owned();
-    let folder = tempfile::tempdir().map_err(|error| format!("could not make a folder: {error}"))?;
+    let directory = tempfile::tempdir().map_err(|error| format!("could not make a folder: {error}"))?;
     let mut all: Vec<Measured> =
         rows(&program).into_iter().map(|row| Measured { row, told: Vec::new(), left_out: None }).collect();
     let load_before = machine::load();
     for _round in 0..rounds {
         for measured in all.iter_mut().filter(|measured| measured.left_out.is_none()) {
             println!("{}: {}", measured.row.name, measured.row.tool);
-            match run_row(&measured.row, folder.path()) {
+            match run_row(&measured.row, directory.path()) {
                 Ok(told) => measured.told.push(told),
                 Err(reason) => measured.left_out = Some(reason),
             }
         }
     }
-    let accuracy = accuracy(&program, folder.path(), rounds)?;
+    let accuracy = accuracy(&program, directory.path(), rounds)?;
     let text = readme(&all, &accuracy, &load_before, rounds);
     print!("{text}");
     let mut raw = String::from("row,tool,bytes,round,best_ns,median_ns,mean_ns\n");
@@ -204,11 +204,11 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
         }
     }
     let name = format!("{}-{}-systime", machine::date(), machine::name());
-    let folder = super::record::unused(&root().join("bench/runs"), &name);
-    let written = fs::create_dir_all(&folder)
-        .and_then(|()| fs::write(folder.join("README.md"), text))
-        .and_then(|()| fs::write(folder.join("raw.csv"), raw));
-    written.map_err(|error| format!("could not write {}: {error}", folder.display()))
+    let directory = super::record::unused(&root().join("bench/runs"), &name);
+    let written = fs::create_dir_all(&directory)
+        .and_then(|()| fs::write(directory.join("README.md"), text))
+        .and_then(|()| fs::write(directory.join("raw.csv"), raw));
+    written.map_err(|error| format!("could not write {}: {error}", directory.display()))
 }
 
 /// The loop's own command line.
@@ -223,10 +223,10 @@ fn loop_words(told: &Path, bytes: usize, clocked: bool) -> Result<Vec<String>, S
     Ok(words)
 }
 
-fn run_row(row: &Row, folder: &Path) -> Result<Told, String> {
-    let told = folder.join("told");
+fn run_row(row: &Row, directory: &Path) -> Result<Told, String> {
+    let told = directory.join("told");
     let _there_is_none = fs::remove_file(&told);
-    let watcher = row.beside.first().map(|_| Beside::start(&row.beside, folder)).transpose()?;
+    let watcher = row.beside.first().map(|_| Beside::start(&row.beside, directory)).transpose()?;
     let mut words = row.before.clone();
     let own = loop_words(&told, row.bytes, false)?;
     // bpftrace takes a command as one word.
@@ -264,8 +264,8 @@ struct Beside {
 
 impl Beside {
     /// Waits until it says that it follows.
-    fn start(words: &[String], folder: &Path) -> Result<Self, String> {
-        let path = folder.join("said");
+    fn start(words: &[String], directory: &Path) -> Result<Self, String> {
+        let path = directory.join("said");
         let failed = |error: std::io::Error| format!("could not start the watcher: {error}");
         let said = File::create(&path).map_err(failed)?;
         let mut command = Command::new(&words[0]);
@@ -294,8 +294,8 @@ struct Accuracy {
     exact_ns: f64,
 }
 
-fn accuracy(program: &str, folder: &Path, rounds: usize) -> Result<Accuracy, String> {
-    let (told, csv) = (folder.join("told"), folder.join("csv"));
+fn accuracy(program: &str, directory: &Path, rounds: usize) -> Result<Accuracy, String> {
+    let (told, csv) = (directory.join("told"), directory.join("csv"));
     let mut best = Accuracy { clocked_ns: f64::MAX, exact_ns: f64::MAX };
     for _round in 0..rounds {
         run_words(&loop_words(&told, 1, true)?)?;
@@ -400,8 +400,8 @@ mod tests {
 
     #[test]
     fn the_loop_tells_what_a_call_takes() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let told = folder.path().join("told");
+        let directory = tempfile::tempdir().expect("a folder");
+        let told = directory.path().join("told");
         for clocked in [false, true] {
             let arguments = CallLoopArguments { seconds: 0.01, bytes: 1, clocked, told: told.clone() };
             call_loop(&arguments).expect("it runs");

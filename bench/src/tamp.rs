@@ -1,4 +1,4 @@
-//! The `tamp` suite: which runs against which, and what the ratios should be; rows by kind in the folder beside this file.
+//! The `tamp` suite: which runs against which, and what the ratios should be; rows by kind in the directory beside this file.
 //! A target stands beside the rival it is for; a rival without one only informs. Runs nothing and makes no file.
 
 mod compression;
@@ -113,7 +113,7 @@ impl Suite<'_> {
         Tool::new(name, &[words, &[Self::text(input)]].concat(), output).into_stdout()
     }
 
-    /// A packed file in the data folder, and how it is made.
+    /// A packed file in the data directory, and how it is made.
     fn packed(&self, corpus: &Corpus, name: &str, packer: &str) -> Made {
         let path = self.data.file(&format!("{}-{name}", corpus.name));
         Made { path, script: format!("{packer} '{}'", corpus.plain.display()) }
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn the_suite_can_be_listed_without_making_anything() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let data = Data::at(folder.path(), true, true);
+        let directory = tempfile::tempdir().expect("a folder");
+        let data = Data::at(directory.path(), true, true);
         let cases = cases(Path::new("/b/mh"), &data).expect("the names are text");
         let mut names: Vec<String> = cases.iter().map(|case| format!("{} {}", case.name, case.corpus)).collect();
         assert_eq!(names.len(), 2 * (9 + 8) + 4 + 5 + 3 + 3 + 2);
@@ -187,7 +187,7 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), cases.len(), "each name and corpus once");
         assert_eq!(forecasts(Path::new("/b/mh"), &data).expect("the names are text").len(), 4);
-        assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0);
+        assert_eq!(std::fs::read_dir(directory.path()).expect("it is there").count(), 0);
     }
 
     #[test]

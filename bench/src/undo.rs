@@ -11,7 +11,7 @@ pub struct Undo {
     shell: Child,
 }
 
-/// A tool that was interrupted may still hold a mount, or write into a folder: some seconds of patience.
+/// A tool that was interrupted may still hold a mount, or write into a directory: some seconds of patience.
 const SCRIPT: &str = r#"
 trap '' INT TERM HUP QUIT
 steps=
@@ -70,19 +70,19 @@ mod tests {
 
     #[test]
     fn a_step_that_fails_is_not_taken_down() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let made = folder.path().join("a").display().to_string();
+        let directory = tempfile::tempdir().expect("a folder");
+        let made = directory.path().join("a").display().to_string();
         let mut undo = Undo::begin().expect("a shell");
         undo.step(&format!("mkdir '{made}'"), &format!("rmdir '{made}'")).expect("a folder");
         assert!(undo.step("exit 3", &format!("touch '{made}'")).is_err());
         drop(undo);
-        assert!(!folder.path().join("a").exists());
+        assert!(!directory.path().join("a").exists());
     }
 
     #[test]
     fn steps_are_taken_last_first_and_one_that_fails_holds_none_up() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let inner = folder.path().join("a/b");
+        let directory = tempfile::tempdir().expect("a folder");
+        let inner = directory.path().join("a/b");
         std::fs::create_dir_all(&inner).expect("folders");
         let outer = inner.parent().expect("it has one");
         let mut undo = Undo::begin().expect("a shell");

@@ -1,5 +1,5 @@
 //! The xjobs suite: what running a list of programs costs, against a C loop of posix_spawn and wait, and against the runners of
-//! today. Orders rounds; what is run is in `races`, what is watched from beside in `standing`, the run folder in `sheet`.
+//! today. Orders rounds; what is run is in `races`, what is watched from beside in `standing`, the run directory in `sheet`.
 
 mod programs;
 mod races;
@@ -58,9 +58,9 @@ const QUICK: Sizes =
 pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     let program = arguments.program.clone().map_or_else(release_binary, Ok)?;
     let sizes = if arguments.quick { QUICK } else { WHOLE };
-    let folder = arguments.data.join("manyhands-jobs");
+    let directory = arguments.data.join("manyhands-jobs");
     if arguments.list {
-        let none = Programs::named(&program, &folder);
+        let none = Programs::named(&program, &directory);
         races::all(&none, sizes).iter().for_each(|race| println!("{}", race.name));
         standing::NAMES.iter().for_each(|name| println!("{name}"));
         return Ok(());
@@ -71,9 +71,9 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     }
     let mut undo = Undo::begin()?;
     undo.later(&format!("rmdir '{}' || true", arguments.data.display()))?;
-    undo.later(&format!("rm -rf '{}'", folder.display()))?;
-    std::fs::create_dir_all(&folder).map_err(|error| format!("could not make {}: {error}", folder.display()))?;
-    let programs = Programs::make(&program, &folder)?;
+    undo.later(&format!("rm -rf '{}'", directory.display()))?;
+    std::fs::create_dir_all(&directory).map_err(|error| format!("could not make {}: {error}", directory.display()))?;
+    let programs = Programs::make(&program, &directory)?;
     let mut sheet = Sheet::begin(arguments.command_line(), programs.rust_parallel.clone());
     for race in races::all(&programs, sizes) {
         if arguments.wants(&race.name, "") {

@@ -249,7 +249,7 @@ fn standard_output_gets_all_that_a_stream_gave_before_the_damage() {
         packed[at] ^= 0x5a;
         let name = format!("damaged.{format}");
         place.write(&name, &packed);
-        let theirs = tool.in_directory(place.folder()).run(["-dc", &name], b"").expect("it starts");
+        let theirs = tool.in_directory(place.directory()).run(["-dc", &name], b"").expect("it starts");
         let ours = place.tamp(["-dc", &name]);
         assert_eq!(ours.exit, Exit::Code(1), "{format}");
         // Blocks of the library are the least that it gives.

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use testkit::data;
 use testkit::program::Exit;
 
-/// A folder with a file that compresses to more than any pipe holds, packed both ways.
+/// A directory with a file that compresses to more than any pipe holds, packed both ways.
 fn place_with_noise() -> Place {
     let place = Place::new();
     place.write("noise", data::random(6 << 20, 1));
@@ -30,7 +30,7 @@ fn a_reader_that_leaves_ends_it_silently() {
         &["-dc", "noise.gz", "noise.zst"],
     ] {
         let mut command = Command::new(binary());
-        command.arg("tamp").args(arguments).current_dir(place.folder());
+        command.arg("tamp").args(arguments).current_dir(place.directory());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut stdout = child.stdout.take().expect("it is piped");
         stdout.read_exact(&mut [0]).expect("it writes something");

@@ -9,7 +9,7 @@ use testkit::data;
 use testkit::program::{Exit, TestProgram, left_out};
 
 #[test]
-fn a_folder_and_a_dangling_link_are_told_and_nothing_is_made() {
+fn a_directory_and_a_dangling_link_are_told_and_nothing_is_made() {
     let place = Place::new();
     fs::create_dir(place.path("folder")).expect("the place is ours");
     std::os::unix::fs::symlink("nowhere", place.path("dangling")).expect("the place is ours");
@@ -56,7 +56,7 @@ fn a_file_that_may_not_be_read_is_told_and_the_others_are_done() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_is_told() {
+fn a_directory_that_may_not_be_written_is_told() {
     let place = Place::new();
     place.write("plain", "x");
     let Some(outcome) = as_nobody(&place, "tamp plain; echo $?; touch here 2> /dev/null; echo $?") else {
@@ -70,10 +70,10 @@ fn a_folder_that_may_not_be_written_is_told() {
 
 /// Runs the program and the rest of a script as somebody without rights; `None` where that cannot be done.
 fn as_nobody(place: &Place, script: &str) -> Option<testkit::program::ProgramOutcome> {
-    // A copy: the build's folder may be closed to others.
+    // A copy: the build's directory may be closed to others.
     fs::copy(binary(), place.path("mh")).expect("the program can be copied");
     fs::set_permissions(place.path("mh"), fs::Permissions::from_mode(0o755)).expect("the copy is ours");
-    let setpriv = TestProgram::find("setpriv")?.in_directory(place.folder());
+    let setpriv = TestProgram::find("setpriv")?.in_directory(place.directory());
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c"];
     let works = setpriv.run(nobody.into_iter().chain(["./mh --version"]), b"").ok()?;
     if works.exit != Exit::Code(0) {
@@ -84,7 +84,7 @@ fn as_nobody(place: &Place, script: &str) -> Option<testkit::program::ProgramOut
 
 fn start(place: &Place, arguments: &[&str]) -> Running {
     let mut command = Command::new(binary());
-    command.arg("tamp").args(arguments).current_dir(place.folder());
+    command.arg("tamp").args(arguments).current_dir(place.directory());
     let child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
     Running { child }
 }

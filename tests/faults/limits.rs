@@ -8,7 +8,8 @@ use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 fn shell(place: &Place, script: &str) -> ProgramOutcome {
     let shell = TestProgram::find("sh").expect("every system has sh");
-    let shell = shell.in_directory(place.folder()).with_variable("mh", binary()).with_variable("RUST_BACKTRACE", "0");
+    let shell =
+        shell.in_directory(place.directory()).with_variable("mh", binary()).with_variable("RUST_BACKTRACE", "0");
     shell.run(["-c", script], b"").expect("sh starts")
 }
 
@@ -125,12 +126,12 @@ fn few_open_files_are_enough_for_an_archive_of_many() {
     for number in 0..120 {
         place.write(format!("d/file-{number}"), data::mixed(100_000, number));
     }
-    let mut folder = place.path("d");
+    let mut directory = place.path("d");
     for _ in 0..120 {
-        folder.push("deeper");
-        std::fs::create_dir(&folder).expect("mkdir");
-        std::fs::write(folder.join("before"), "b").expect("write");
-        std::fs::write(folder.join("its-end"), "e").expect("write");
+        directory.push("deeper");
+        std::fs::create_dir(&directory).expect("mkdir");
+        std::fs::write(directory.join("before"), "b").expect("write");
+        std::fs::write(directory.join("its-end"), "e").expect("write");
     }
     for (hands, packing) in [(1, ""), (1, "--zstd"), (2, "--zstd"), (8, "--zstd"), (8, "-z")] {
         let made = format!("(ulimit -n 28 && exec $mh tar --hands {hands} {packing} --sort=name -cf a.tar d)");
@@ -168,7 +169,7 @@ fn too_few_threads_cost_hands_and_not_the_run() {
     };
     // A number nobody else runs under, so that nobody else's processes count.
     let somebody = ["--reuid=54321", "--regid=54321", "--clear-groups", "sh", "-c"];
-    let setpriv = setpriv.in_directory(place.folder()).with_variable("RUST_BACKTRACE", "0");
+    let setpriv = setpriv.in_directory(place.directory()).with_variable("RUST_BACKTRACE", "0");
     let run = |script: &str| setpriv.run(somebody.into_iter().chain([script]), b"").expect("setpriv starts");
     if run(&format!("{LIMIT} 100 && ./mh --version")).exit != Exit::Code(0) {
         return left_out("needs a way to give up root's rights (setpriv)");

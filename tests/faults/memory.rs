@@ -75,7 +75,7 @@ fn decompression_keeps_the_cap_or_names_its_need() {
             continue;
         };
         let name = format!("theirs.{ending}");
-        let packed = program.in_directory(place.folder()).run(arguments.split(' ').chain(["plain"]), b"");
+        let packed = program.in_directory(place.directory()).run(arguments.split(' ').chain(["plain"]), b"");
         place.write(&name, packed.expect("the tool starts").stdout_of_success());
         files.push(name);
     }
@@ -121,7 +121,8 @@ fn blocks_of_long_runs_keep_the_cap() {
     }
     let place = Place::new();
     place.write("plain", data::zeros(150 << 20));
-    let packed = bzip2.in_directory(place.folder()).run(["-c", "plain"], b"").expect("it starts").stdout_of_success();
+    let packed =
+        bzip2.in_directory(place.directory()).run(["-c", "plain"], b"").expect("it starts").stdout_of_success();
     place.write("packed", packed);
     for mebibytes in [16, 64, 160] {
         for input in [None, Some("packed")] {

@@ -33,7 +33,7 @@ fn an_output_that_exists_in_any_form_is_not_replaced_without_force() {
 }
 
 #[test]
-fn force_replaces_files_and_links_themselves_but_never_a_folder() {
+fn force_replaces_files_and_links_themselves_but_never_a_directory() {
     let place = place_with_plain();
     place.write("other", "precious").write("file.zst", "old");
     symlink("other", place.path("link.zst")).expect("the place is ours");
@@ -123,14 +123,14 @@ fn a_fifo_that_has_an_outputs_name_by_chance_is_in_the_way() {
 }
 
 #[test]
-fn a_folder_that_may_be_written_but_not_read_takes_outputs_and_gives_up_sources() {
+fn a_directory_that_may_be_written_but_not_read_takes_outputs_and_gives_up_sources() {
     let place = place_with_plain();
     let Some(setpriv) = TestProgram::find("setpriv") else { return left_out("setpriv is not installed") };
     let prepared = place.shell("mkdir drop && cp plain drop && chown -R 12345 drop && chmod 300 drop");
     if prepared.exit != Exit::Code(0) {
         return left_out("needs root");
     }
-    let setpriv = setpriv.in_directory(place.folder()).with_variable("MH_CREW_DIR", "");
+    let setpriv = setpriv.in_directory(place.directory()).with_variable("MH_CREW_DIR", "");
     let (options, binary) = (["--reuid=12345", "--clear-groups", "--"], crate::place::binary());
     let arguments = options.map(std::ffi::OsStr::new).into_iter().chain([binary.as_os_str()]);
     let arguments = arguments.chain(["tamp", "--rm", "drop/plain"].map(std::ffi::OsStr::new));
@@ -149,7 +149,7 @@ fn a_device_as_output_is_written_and_stays_a_device() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_told() {
+fn a_directory_that_is_not_there_is_told() {
     let place = place_with_plain();
     let outcome = place.tamp(["-o", "nowhere/out.zst", "plain"]);
     assert_eq!(outcome.exit, Exit::Code(1));
@@ -182,7 +182,7 @@ fn the_longest_name_there_is_can_be_an_output() {
 /// Runs a script beside a file system of 1 MiB that nobody else sees, called `small`; `None` where that cannot be done.
 fn beside_a_small_disk(place: &Place, script: &str) -> Option<testkit::program::ProgramOutcome> {
     let unshare = TestProgram::find("unshare")?;
-    let unshare = unshare.in_directory(place.folder()).with_variable("mh", crate::place::binary());
+    let unshare = unshare.in_directory(place.directory()).with_variable("mh", crate::place::binary());
     fs::create_dir_all(place.path("small")).expect("the place is ours");
     let mount = "mount -t tmpfs -o size=1M none small";
     let works = unshare.run(["-m", "sh", "-c", mount], b"").ok()?;
@@ -220,10 +220,10 @@ fn a_full_disk_is_an_error_that_leaves_nothing_and_keeps_the_source() {
 }
 
 #[test]
-fn a_folder_that_goes_away_is_told_and_the_source_stays() {
+fn a_directory_that_goes_away_is_told_and_the_source_stays() {
     let place = Place::new();
     fs::create_dir(place.path("folder")).expect("the place is ours");
-    // The data come only after the folder is gone.
+    // The data come only after the directory is gone.
     let script = "mkfifo fifo\n\
                   { until ls -A folder | grep -q tmp; do sleep 0.005; done; mv folder moved; echo data; } > fifo &\n\
                   \"$mh\" tamp --rm -o folder/out.zst fifo; echo $?";

@@ -18,7 +18,7 @@ fn start(place: &Place, arguments: &[&str]) -> Running {
     // Whoever runs the tests in the background may have some of these ignored, and a child inherits that.
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(crate::place::binary());
-    command.arg("tamp").args(arguments).current_dir(place.folder());
+    command.arg("tamp").args(arguments).current_dir(place.directory());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Running { child: command.spawn().expect("the program starts") }
 }
@@ -27,12 +27,12 @@ fn send(running: &Running, signal: Signal) {
     kill_process(Pid::from_child(&running.child), signal).expect("the child has not been waited for");
 }
 
-fn has_temporary_file(folder: &Path) -> bool {
-    names_in(folder).iter().any(|name| name.starts_with(".mh-"))
+fn has_temporary_file(directory: &Path) -> bool {
+    names_in(directory).iter().any(|name| name.starts_with(".mh-"))
 }
 
 fn wait_for_temporary_file(place: &Place) {
-    wait_until("a temporary file appears", || has_temporary_file(place.folder()));
+    wait_until("a temporary file appears", || has_temporary_file(place.directory()));
 }
 
 /// A file of so many zeros that no run gets to its end; it takes no room on the disk.
@@ -110,7 +110,7 @@ fn a_signal_among_many_files_keeps_the_complete_ones_only() {
     wait_until("the files before are done", || place.has("file-00.zst") && !place.has("file-00"));
     send(&running, Signal::TERM);
     assert_eq!(running.end().signal(), Some(Signal::TERM.as_raw()));
-    assert!(!has_temporary_file(place.folder()), "{:?}", place.names());
+    assert!(!has_temporary_file(place.directory()), "{:?}", place.names());
     for number in 0..20 {
         let (source, packed) = (format!("file-{number:02}"), format!("file-{number:02}.zst"));
         assert!(place.has(&source) || place.has(&packed), "{source} is lost");
@@ -186,7 +186,7 @@ fn a_signal_that_is_ignored_from_the_start_stays_ignored() {
     let programs = programs();
     let script = format!("trap '' HUP; exec '{}' tamp -o out.zst fifo", programs.path().join("mh").display());
     let mut command = Command::new("sh");
-    command.args(["-c", &script]).current_dir(place.folder()).stdin(Stdio::null());
+    command.args(["-c", &script]).current_dir(place.directory()).stdin(Stdio::null());
     let mut running = Running { child: command.spawn().expect("sh starts") };
     let mut held = feed(&place, "fifo", &plain[..1 << 20]);
     wait_for_temporary_file(&place);

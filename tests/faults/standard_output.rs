@@ -91,7 +91,7 @@ fn a_pipe_that_does_not_wait_is_waited_for() {
                   sys.stdout.buffer.write(out)\n\
                   sys.exit(child.wait())";
     let binary = crate::place::binary();
-    let python = python.in_directory(place.folder());
+    let python = python.in_directory(place.directory());
     let arguments = [std::ffi::OsStr::new("-c"), script.as_ref(), binary.as_os_str()];
     let outcome = python.run(arguments, b"").expect("it starts");
     assert_eq!((outcome.exit, said(&outcome).as_str()), (Exit::Code(0), ""));

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// The group.
 pub struct Counted {
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Counted {
@@ -22,22 +22,22 @@ impl Counted {
         })?;
         // In a container the path is that of the host, and what is mounted is the container's own group.
         let mount = Path::new("/sys/fs/cgroup/memory");
-        let above = [mount.join(own), mount.to_owned()].into_iter().find(|folder| folder.is_dir())?;
-        let folder = above.join(format!("mh-test-{name}-{}", std::process::id()));
-        std::fs::create_dir(&folder).ok()?;
-        Some(Self { folder })
+        let above = [mount.join(own), mount.to_owned()].into_iter().find(|directory| directory.is_dir())?;
+        let directory = above.join(format!("mh-test-{name}-{}", std::process::id()));
+        std::fs::create_dir(&directory).ok()?;
+        Some(Self { directory })
     }
 
     /// `program`, to be started inside: the shell moves itself there first.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""]).arg(&self.folder).arg(program);
+        command.args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""]).arg(&self.directory).arg(program);
         command
     }
 
     /// What the group's processes hold that is no file cache, the kernel's records included.
     pub fn bytes(&self) -> f64 {
-        let read = |file: &str| std::fs::read_to_string(self.folder.join(file)).expect("the group is there");
+        let read = |file: &str| std::fs::read_to_string(self.directory.join(file)).expect("the group is there");
         // Charges are made in batches; a moment later they are settled.
         std::thread::sleep(std::time::Duration::from_millis(300));
         let usage: f64 = read("memory.usage_in_bytes").trim().parse().expect("a number");
@@ -51,7 +51,7 @@ impl Drop for Counted {
     fn drop(&mut self) {
         // Processes that end take a moment to leave; a group that is not empty stays.
         for _ in 0..100 {
-            if std::fs::remove_dir(&self.folder).is_ok() {
+            if std::fs::remove_dir(&self.directory).is_ok() {
                 return;
             }
             std::thread::sleep(std::time::Duration::from_millis(20));

@@ -1,4 +1,4 @@
-//! A throw-away PostgreSQL: its own folder, its own socket, no network, a user that is not root; stopped when dropped.
+//! A throw-away PostgreSQL: its own directory, its own socket, no network, a user that is not root; stopped when dropped.
 
 use super::counted::{Counted, Worker};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use testkit::program::TestProgram;
 /// The server.
 pub struct Server {
     postmaster: Child,
-    folder: PathBuf,
+    directory: PathBuf,
     programs: PathBuf,
     /// In the command line of its sessions alone: the database they are connected to.
     mark: String,
@@ -26,27 +26,27 @@ impl Server {
         let programs = versions.map(|version| version.path().join("bin")).find(|bin| bin.join("initdb").exists());
         let programs = programs.ok_or("PostgreSQL is not installed")?;
         let mark = format!("fit{}", std::process::id());
-        let folder = std::env::temp_dir().join(format!("mh-{mark}"));
+        let directory = std::env::temp_dir().join(format!("mh-{mark}"));
         let as_user = |mut command: Command| {
             command.arg(format!("--reuid={USER}")).arg(format!("--regid={USER}")).arg("--clear-groups");
             command
         };
-        let made = as_user(Command::new(setpriv.path())).args(["mkdir", "-m", "700"]).arg(&folder).status();
+        let made = as_user(Command::new(setpriv.path())).args(["mkdir", "-m", "700"]).arg(&directory).status();
         if !made.is_ok_and(|status| status.success()) {
             return Err(format!("user {USER} may not make a folder, or is not there"));
         }
         let mut initdb = as_user(Command::new(setpriv.path()));
-        initdb.arg(programs.join("initdb")).args(["-A", "trust", "-D"]).arg(folder.join("data"));
+        initdb.arg(programs.join("initdb")).args(["-A", "trust", "-D"]).arg(directory.join("data"));
         let made = initdb.stdout(Stdio::null()).stderr(Stdio::null()).status();
         if !made.is_ok_and(|status| status.success()) {
             return Err("initdb failed".to_owned());
         }
         let mut postgres = as_user(group.command(setpriv.path()));
-        postgres.arg(programs.join("postgres")).arg("-D").arg(folder.join("data")).arg("-k").arg(&folder);
+        postgres.arg(programs.join("postgres")).arg("-D").arg(directory.join("data")).arg("-k").arg(&directory);
         postgres.args(["-c", "listen_addresses=", "-c", "autovacuum=off"]).stdin(Stdio::null());
         let postmaster = postgres.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let postmaster = postmaster.map_err(|error| format!("the server does not start: {error}"))?;
-        let server = Self { postmaster, folder, programs, mark };
+        let server = Self { postmaster, directory, programs, mark };
         server.make_database()?;
         Ok(server)
     }
@@ -54,7 +54,7 @@ impl Server {
     fn make_database(&self) -> Result<(), String> {
         for _ in 0..600 {
             let mut createdb = Command::new(self.programs.join("createdb"));
-            createdb.arg("-h").arg(&self.folder).args(["-U", USER, &self.mark]).stderr(Stdio::null());
+            createdb.arg("-h").arg(&self.directory).args(["-U", USER, &self.mark]).stderr(Stdio::null());
             if createdb.status().is_ok_and(|status| status.success()) {
                 return Ok(());
             }
@@ -73,7 +73,7 @@ impl Server {
         let query = "select count(*) from pg_class c join pg_attribute a on a.attrelid = c.oid";
         let mut psql = Command::new(self.programs.join("psql"));
         // The query first, then what comes from standard input, which is nothing until its end.
-        psql.arg("-h").arg(&self.folder).args(["-U", USER, "-qAtX", "-c", query, "-f", "-", &self.mark]);
+        psql.arg("-h").arg(&self.directory).args(["-U", USER, "-qAtX", "-c", query, "-f", "-", &self.mark]);
         Worker::start(&mut psql)
     }
 }
@@ -85,6 +85,6 @@ impl Drop for Server {
             let _gone_already = rustix::process::kill_process(pid, rustix::process::Signal::INT);
         }
         let _ended = self.postmaster.wait();
-        let _stays_behind = std::fs::remove_dir_all(&self.folder);
+        let _stays_behind = std::fs::remove_dir_all(&self.directory);
     }
 }

@@ -12,7 +12,7 @@ fn dictionaries_go_both_ways_and_a_missing_one_is_named() {
         return;
     };
     let place = Place::new();
-    let zstd = zstd.in_directory(place.folder());
+    let zstd = zstd.in_directory(place.directory());
     for number in 0..300 {
         place.write(format!("sample-{number}"), data::log_lines(2000, number));
     }

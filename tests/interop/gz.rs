@@ -50,7 +50,7 @@ fn we_read_gzip_files_with_a_name_and_a_time() {
     let place = Place::new();
     let plain = data::log_lines(300_000, 1);
     place.write("a name with blanks", &plain);
-    let gzip = gzip.in_directory(place.folder());
+    let gzip = gzip.in_directory(place.directory());
     filter(&gzip, &["-N", "a name with blanks"], b"");
     let packed = place.read("a name with blanks.gz");
     assert_eq!(packed[3], 8, "the flag for a name");
@@ -70,7 +70,7 @@ fn every_tool_verifies_what_we_write() {
     place.tamp(["--bgzf", "-o", "blocks.gz", "plain"]).stdout_of_success();
     for (name, tool) in present(&["gzip", "pigz", "bgzip", "igzip", "libdeflate-gzip"]) {
         for file in ["ours.gz", "blocks.gz"] {
-            let outcome = tool.clone().in_directory(place.folder()).run(["-t", file], b"").expect("the tool starts");
+            let outcome = tool.clone().in_directory(place.directory()).run(["-t", file], b"").expect("the tool starts");
             assert_eq!(outcome.exit, testkit::program::Exit::Code(0), "{name} -t {file}");
         }
     }

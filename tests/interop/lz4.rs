@@ -40,7 +40,7 @@ fn we_read_what_lz4_writes() {
     ] {
         for item in items(&[1], &SIZES) {
             place.write("plain", &item.plain);
-            let lz4 = lz4.clone().in_directory(place.folder());
+            let lz4 = lz4.clone().in_directory(place.directory());
             let options: Vec<&str> = options.iter().copied().chain(["-c", "plain"]).collect();
             let packed = filter(&lz4, &options, b"");
             let what = format!("lz4 {options:?}, {}", item.what);
@@ -59,7 +59,7 @@ fn frames_of_all_kinds_behind_one_another_are_one_file() {
         let part = data::mixed(900_000 + 3_000_000 * number, number as u64);
         place.write("part", &part);
         let options: Vec<&str> = options.iter().copied().chain(["-c", "part"]).collect();
-        packed.extend(filter(&lz4.clone().in_directory(place.folder()), &options, b""));
+        packed.extend(filter(&lz4.clone().in_directory(place.directory()), &options, b""));
         packed.extend(place.tamp(["-F", "lz4", "-c", "part"]).stdout_of_success());
         plain.extend_from_slice(&part);
         plain.extend_from_slice(&part);

@@ -19,8 +19,8 @@ fn tar_packs_and_unpacks_through_it() {
     let Some(tar) = TestProgram::find("tar") else { return left_out("tar is not installed") };
     let programs = programs();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = [programs.path().to_owned()].into_iter().chain(std::env::split_paths(&path));
-    let path = std::env::join_paths(folders).expect("folders of PATH can be joined again");
+    let directories = [programs.path().to_owned()].into_iter().chain(std::env::split_paths(&path));
+    let path = std::env::join_paths(directories).expect("folders of PATH can be joined again");
     let tar = tar.with_variable("PATH", path);
     let source = source();
     let before = TreeSnapshot::of(source.path()).expect("readable");
@@ -68,7 +68,7 @@ fn an_archive_that_was_cut_is_an_error_for_tar_too() {
     let Some(tar) = TestProgram::find("tar") else { return left_out("tar is not installed") };
     let place = Place::new();
     place.write("member", data::random(500_000, 1));
-    let packed = tar.clone().in_directory(place.folder()).run(["-cf", "a.tar", "member"], b"").expect("tar starts");
+    let packed = tar.clone().in_directory(place.directory()).run(["-cf", "a.tar", "member"], b"").expect("tar starts");
     packed.stdout_of_success();
     let archive = place.tamp(["-c", "a.tar"]).stdout_of_success();
     place.write("cut.tar.zst", &archive[..archive.len() / 2]);

@@ -58,7 +58,7 @@ fn several_frames_are_read_and_found_by_zstd() {
     let plain = data::records(13 << 20, 1);
     place.write("plain", &plain);
     place.tamp(["plain"]).stdout_of_success();
-    let zstd = zstd.in_directory(place.folder());
+    let zstd = zstd.in_directory(place.directory());
     assert!(filter(&zstd, &["-dc", "plain.zst"], b"") == plain);
     filter(&zstd, &["-t", "plain.zst"], b"");
     let listed = String::from_utf8_lossy(&filter(&zstd, &["-l", "-v", "plain.zst"], b"")).into_owned();
@@ -76,7 +76,7 @@ fn frames_of_different_tools_behind_one_another_are_one_file() {
         let part = data::mixed(700_000 + 4_000_000 * index, index as u64);
         place.write("part", &part);
         // From a file, the header tells the size; from a pipe it does not.
-        packed.extend(filter(&tool.clone().in_directory(place.folder()), &["-c", "part"], b""));
+        packed.extend(filter(&tool.clone().in_directory(place.directory()), &["-c", "part"], b""));
         packed.extend(&skippable);
         packed.extend(filter(&tool, &["-c"], &part));
         packed.extend(place.tamp(["-c", "part"]).stdout_of_success());
@@ -99,7 +99,7 @@ fn options_that_change_the_format_are_read() {
     let place = Place::new();
     let plain = data::log_lines(6 << 20, 2);
     place.write("plain", &plain);
-    let zstd = zstd.in_directory(place.folder());
+    let zstd = zstd.in_directory(place.directory());
     for options in [
         &["--no-check"][..],
         &["--no-check", "--no-content-size"],
@@ -169,7 +169,7 @@ fn zstd_reads_our_long_windows() {
 fn a_dictionary_is_named_when_it_is_missing() {
     let Some(zstd) = zstd() else { return };
     let place = Place::new();
-    let zstd = zstd.in_directory(place.folder());
+    let zstd = zstd.in_directory(place.directory());
     for number in 0..40 {
         place.write(format!("samples/{number}"), data::text(3000, number));
     }

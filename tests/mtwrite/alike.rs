@@ -21,7 +21,7 @@ fn tree(place: &Place) {
     if rustix::process::geteuid().is_root() {
         succeeds(place, "cd src && chown 1234:4321 again 0/0/* 3");
     }
-    // COMPAT: rsync lets a time be that is in the same second. The first folder's files have odd ones.
+    // COMPAT: rsync lets a time be that is in the same second. The first directory's files have odd ones.
     succeeds(place, "cd src && find . '!' -path './0/0/f*' -exec touch -h -d '2001-01-01 01:01:01.5' '{}' +");
     // A file system without attributes has none that could be lost.
     let _or_none = run(place, "cd src && setfattr -n user.note -v kept large && setfattr -n user.note -v other 1/1/*");
@@ -32,19 +32,19 @@ fn compare(place: &Place, program: &str, script: &str) {
     if TestProgram::find(program).is_none() {
         return left_out(&format!("mtwrite with {program}: it is not installed"));
     }
-    for (folder, run) in [("without", ""), ("with", "$mh mtwrite -j 3 --"), ("preloaded", "env LD_PRELOAD=$lib")] {
-        // Deepest first: folders that may not be written to are in the way of a second round.
-        succeeds(place, &format!("mkdir {folder} && cd {folder} && run='{run}' && eval \"{script}\""));
+    for (directory, run) in [("without", ""), ("with", "$mh mtwrite -j 3 --"), ("preloaded", "env LD_PRELOAD=$lib")] {
+        // Deepest first: directories that may not be written to are in the way of a second round.
+        succeeds(place, &format!("mkdir {directory} && cd {directory} && run='{run}' && eval \"{script}\""));
     }
-    for folder in ["with", "preloaded"] {
+    for directory in ["with", "preloaded"] {
         // Not every archive has times of these.
         succeeds(
             place,
             &format!(
-                "find without {folder} -maxdepth 1 '(' -type d -o -type l ')' -exec touch -h -d 2020-01-01 '{{}}' +"
+                "find without {directory} -maxdepth 1 '(' -type d -o -type l ')' -exec touch -h -d 2020-01-01 '{{}}' +"
             ),
         );
-        assert_same(&place.path("without"), &place.path(folder), &format!("{script} {folder}"));
+        assert_same(&place.path("without"), &place.path(directory), &format!("{script} {directory}"));
     }
 }
 

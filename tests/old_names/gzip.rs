@@ -175,16 +175,19 @@ fn pigz_does_and_says_the_same() {
 fn name_and_time_go_both_ways_between_gzip_and_us() {
     let Some(gzip) = TestProgram::find("gzip") else { return left_out("gzip is not installed") };
     let place = Place::new();
-    let program = |name: &str| TestProgram::at(place.path("bin").join(name)).in_directory(place.folder());
-    TestProgram::at(crate::place::binary()).in_directory(place.folder()).run(["links", "bin"], b"").expect("it starts");
+    let program = |name: &str| TestProgram::at(place.path("bin").join(name)).in_directory(place.directory());
+    TestProgram::at(crate::place::binary())
+        .in_directory(place.directory())
+        .run(["links", "bin"], b"")
+        .expect("it starts");
     let then = UNIX_EPOCH + Duration::from_secs(1_234_567_890);
     let time = |name: &str| std::fs::metadata(place.path(name)).and_then(|found| found.modified()).expect("a time");
     for (packs, unpacks, name) in [(program("gzip"), gzip.clone(), "one"), (gzip, program("gunzip"), "two")] {
         place.write(name, b"data");
         let file = std::fs::File::options().write(true).open(place.path(name)).expect("it is there");
         file.set_modified(then).expect("ours");
-        let unpacks = unpacks.in_directory(place.folder());
-        packs.in_directory(place.folder()).run([name], b"").expect("it starts").stdout_of_success();
+        let unpacks = unpacks.in_directory(place.directory());
+        packs.in_directory(place.directory()).run([name], b"").expect("it starts").stdout_of_success();
         let (packed, other) = (place.path(format!("{name}.gz")), place.path("other.gz"));
         std::fs::rename(&packed, &other).expect("ours");
         std::fs::File::options().write(true).open(&other).and_then(|file| file.set_modified(UNIX_EPOCH)).expect("ours");
@@ -195,10 +198,13 @@ fn name_and_time_go_both_ways_between_gzip_and_us() {
 }
 
 #[test]
-fn a_name_inside_a_file_never_leads_out_of_its_folder() {
+fn a_name_inside_a_file_never_leads_out_of_its_directory() {
     let place = Place::new();
-    TestProgram::at(crate::place::binary()).in_directory(place.folder()).run(["links", "bin"], b"").expect("it starts");
-    let gunzip = TestProgram::at(place.path("bin/gunzip")).in_directory(place.folder());
+    TestProgram::at(crate::place::binary())
+        .in_directory(place.directory())
+        .run(["links", "bin"], b"")
+        .expect("it starts");
+    let gunzip = TestProgram::at(place.path("bin/gunzip")).in_directory(place.directory());
     // A stored block of one byte, named ../../evil.
     let mut packed = vec![0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 0xff];
     packed.extend(b"../../evil\0");
@@ -216,9 +222,12 @@ fn a_name_inside_a_file_never_leads_out_of_its_folder() {
 #[test]
 fn what_stands_behind_members_comes_out_with_one_hand_and_with_two() {
     let place = Place::new();
-    TestProgram::at(crate::place::binary()).in_directory(place.folder()).run(["links", "bin"], b"").expect("it starts");
+    TestProgram::at(crate::place::binary())
+        .in_directory(place.directory())
+        .run(["links", "bin"], b"")
+        .expect("it starts");
     let run = |name: &str, arguments: &[&str]| {
-        let program = TestProgram::at(place.path("bin").join(name)).in_directory(place.folder());
+        let program = TestProgram::at(place.path("bin").join(name)).in_directory(place.directory());
         program.run(arguments, b"").expect("it starts").stdout_of_success()
     };
     let (one, plain) = (testkit::data::mixed(3 << 20, 7), testkit::data::text(2 << 20, 8));

@@ -63,9 +63,9 @@ fn while_changing(place: &Place, rounds: usize, mut work: impl FnMut(usize)) {
             scope.spawn(move || {
                 let mut numbers = testkit::random::Random::seeded(worker);
                 while !stop.load(Ordering::Relaxed) {
-                    let folder = at.join(format!("d{}", numbers.below(10)));
+                    let directory = at.join(format!("d{}", numbers.below(10)));
                     let (one, other) =
-                        (folder.join(numbers.below(9).to_string()), folder.join(numbers.below(9).to_string()));
+                        (directory.join(numbers.below(9).to_string()), directory.join(numbers.below(9).to_string()));
                     // Whatever is in the way of a change makes it fail: then another comes.
                     let _may_fail = match numbers.below(9) {
                         0 => std::fs::create_dir_all(&one),
@@ -78,7 +78,7 @@ fn while_changing(place: &Place, rounds: usize, mut work: impl FnMut(usize)) {
                         5 => std::fs::rename(&one, &other),
                         6 => std::fs::remove_dir_all(&one),
                         7 => std::os::unix::fs::symlink("nowhere", &one),
-                        _ => std::fs::rename(&folder, at.join(format!("d{}", numbers.below(10)))),
+                        _ => std::fs::rename(&directory, at.join(format!("d{}", numbers.below(10)))),
                     };
                 }
             });

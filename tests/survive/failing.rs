@@ -19,7 +19,7 @@ fn place_that_fails(program: &str, trial: &str) -> Option<Place> {
         return None;
     };
     let options = ["-O2".as_ref(), "-o".as_ref(), program.as_ref(), source.as_os_str()];
-    compiler.in_directory(place.folder()).run(options, b"").expect("cc starts").stdout_of_success();
+    compiler.in_directory(place.directory()).run(options, b"").expect("cc starts").stdout_of_success();
     if place.shell(trial).exit != Exit::Code(0) {
         left_out("no right to filter system calls");
         return None;
@@ -120,7 +120,7 @@ fn beside(place: &Place, options: &str, script: &str) -> Option<ProgramOutcome> 
         left_out("unshare is not installed");
         return None;
     };
-    let unshare = unshare.in_directory(place.folder()).with_variable("mh", binary()).with_variable("LC_ALL", "C");
+    let unshare = unshare.in_directory(place.directory()).with_variable("mh", binary()).with_variable("LC_ALL", "C");
     let unshare = unshare.with_variable("MH_CREW_DIR", "");
     let mount = format!("mkdir -p small && mount -t tmpfs -o {options} none small");
     if unshare.run(["-m", "sh", "-c", &mount], b"").ok()?.exit != Exit::Code(0) {

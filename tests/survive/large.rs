@@ -96,7 +96,7 @@ fn an_archive_of_xz_is_made_in_128_megabytes_of_what_cannot_be_packed_and_of_hea
     }
 }
 
-/// LIMIT: of 20,000 folders in one another, archives have 400 MB. Names that are held several times over, or for as long as they are archived, take more than this.
+/// LIMIT: of 20,000 directories in one another, archives have 400 MB. Names that are held several times over, or for as long as they are archived, take more than this.
 const NAMES_PEAK_KIB: u64 = 56_000;
 
 #[test]
@@ -127,7 +127,7 @@ fn names_in_flight_are_held_once() {
     succeeds(&place, "$mh rm -r src");
 }
 
-/// Makes folders called d in one another, a file in each five hundredth.
+/// Makes directories called d in one another, a file in each five hundredth.
 fn chain(place: &Place, name: &str, depth: u32) -> Option<String> {
     let program = format!(
         "import os\nos.mkdir('{name}'); os.chdir('{name}')\nfor i in range({depth}):\n os.mkdir('d', 0o750); os.chdir('d')\n if i % 500 == 0: open('f', 'w').write(str(i))"
@@ -135,7 +135,7 @@ fn chain(place: &Place, name: &str, depth: u32) -> Option<String> {
     python(place, &program)
 }
 
-/// How deep a chain is, how many files it has, and how many folders have another mode or time.
+/// How deep a chain is, how many files it has, and how many directories have another mode or time.
 fn walked(place: &Place, name: &str) -> Option<String> {
     let program = format!(
         "import os\nos.chdir('{name}'); n = f = bad = 0\nwhile os.path.isdir('d'):\n os.chdir('d'); n += 1; s = os.stat('.'); bad += s.st_mode & 0o777 != 0o750; f += os.path.exists('f')\nprint(n, f, bad)"
@@ -144,7 +144,7 @@ fn walked(place: &Place, name: &str) -> Option<String> {
 }
 
 #[test]
-fn chains_of_folders_are_archived_and_extracted_with_few_descriptors() {
+fn chains_of_directories_are_archived_and_extracted_with_few_descriptors() {
     let place = Place::new();
     if chain(&place, "src", 3000).is_none() {
         return;
@@ -162,7 +162,7 @@ fn chains_of_folders_are_archived_and_extracted_with_few_descriptors() {
 
 /// LIMIT: `docs/journal/0009-trees.md` has five times as many; disks take minutes to remove those.
 #[test]
-fn a_name_of_20000_folders_takes_no_more_memory_than_it_is_long() {
+fn a_name_of_20000_directories_takes_no_more_memory_than_it_is_long() {
     let place = Place::new();
     let program = "import tarfile\nt = tarfile.open('a.tar', 'w', format=tarfile.PAX_FORMAT)\nfor end in ('x', 'y', 'd/d/z'):\n m = tarfile.TarInfo('d/' * 20000 + end); t.addfile(m)\nt.close()";
     if python(&place, program).is_none() {
@@ -179,7 +179,7 @@ fn a_name_of_20000_folders_takes_no_more_memory_than_it_is_long() {
 const CROWD: u32 = 10_000;
 
 #[test]
-fn a_crowd_of_files_in_one_folder_is_archived_copied_and_removed() {
+fn a_crowd_of_files_in_one_directory_is_archived_copied_and_removed() {
     let place = Place::new();
     let made = format!(
         "import os\nos.mkdir('src')\nfor i in range({CROWD}):\n with open('src/%06d' % (i * 7919 % {CROWD}), 'w') as f:\n  if i % 10 == 0: f.write(str(i))"

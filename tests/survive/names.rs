@@ -4,7 +4,7 @@ use super::{WIDTHS, python, succeeds};
 use crate::place::Place;
 use testkit::program::{TestProgram, left_out};
 
-/// A folder of names: each byte alone, in the middle and doubled; 255 bytes of several kinds; and folders until a path has more than 9000 bytes.
+/// A directory of names: each byte alone, in the middle and doubled; 255 bytes of several kinds; and directories until a path has more than 9000 bytes.
 const MADE: &str = r#"
 import os
 os.mkdir('src'); os.chdir('src')

@@ -15,7 +15,7 @@ pub fn can_be_sandboxed(place: &Place) -> bool {
         return false;
     };
     let options = ["-O2".as_ref(), "-o".as_ref(), "sandbox".as_ref(), source.as_os_str()];
-    compiler.in_directory(place.folder()).run(options, b"").expect("cc starts").stdout_of_success();
+    compiler.in_directory(place.directory()).run(options, b"").expect("cc starts").stdout_of_success();
     let works = place.shell("./sandbox 1 true").exit == Exit::Code(0);
     if !works {
         left_out("no right to filter system calls");
@@ -23,7 +23,7 @@ pub fn can_be_sandboxed(place: &Place) -> bool {
     works
 }
 
-/// Links between the folders on the way to a file, modes that want calls of their own, holes, names of a pipe and of one file twice.
+/// Links between the directories on the way to a file, modes that want calls of their own, holes, names of a pipe and of one file twice.
 const TREE: &str = "umask 022; mkdir -p src/a/b/c src/bar; for n in $(seq 50); do echo $n > src/a/b/f$n; done; ln src/a/b/f1 src/a/hard
     ln -s b src/a/in; ln -s ../../.. src/a/b/out; truncate -s 3M src/hole; echo end >> src/hole; mkfifo src/pipe
     chmod 4755 src/a/b/f2; chmod 1777 src/bar; chmod 0400 src/a/b/f3; chmod 2755 src/a/b/c; chmod 0750 src/a
@@ -36,13 +36,13 @@ fn what_a_sandbox_refuses_nobody_hears_of() {
         return;
     }
     succeeds(&place, TREE);
-    // Its members go through a folder's link: that is what the kernel is asked to resolve.
+    // Its members go through a directory's link: that is what the kernel is asked to resolve.
     succeeds(&place, "mkdir more; echo x > more/x; $mh tar -cf a.tar src; cp a.tar linked.tar");
     succeeds(
         &place,
         "$mh tar -rf linked.tar --transform='s,^more,src/a/in/c,' more/x; $mh tar --zstd -cf a.tar.zst src",
     );
-    let tree = |folder: &str| describe(&place.path(folder));
+    let tree = |directory: &str| describe(&place.path(directory));
     let from = tree("src");
     for number in [1, 38] {
         for hands in WIDTHS {

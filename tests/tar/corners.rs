@@ -25,9 +25,9 @@ fn what_is_packed_is_read_to_its_checksum_by_all_that_read_it() {
     }
 }
 
-/// A hand that has a file in its chunk must not look for the file's folder while another hand is about to put that in the place of a link or a file.
+/// A hand that has a file in its chunk must not look for the file's directory while another hand is about to put that in the place of a link or a file.
 #[test]
-fn a_folder_has_taken_its_place_before_anything_in_it_is_made() {
+fn a_directory_has_taken_its_place_before_anything_in_it_is_made() {
     let place = Place::new();
     let script = "mkdir -p g/c/d; head -c 300000 /dev/urandom | tee g/a1 g/a2 > g/a3; for i in 1 2 3 4 5; do echo $i > g/c/f$i; done
         head -c 9000000 /dev/urandom > g/c/large; ln g/c/f1 g/c/d/hard; tar -C g -cf g.tar a1 a2 a3 c; gzip -1 -kf g.tar";
@@ -62,14 +62,14 @@ fn a_plain_user_gets_what_gnu_tar_gives_him() {
     let place = Place::new();
     let user = "setpriv --reuid 65534 --clear-groups ./mh-copy tar";
     expect_same(&place, "cp $mh ./mh-copy; chmod 755 . mh-copy");
-    // A folder that may be listed and not entered is archived.
+    // A directory that may be listed and not entered is archived.
     expect_same(
         &place,
         &format!(
             "mkdir -m 444 shut; chown 65534 shut; {user} -cf - shut > t.tar; $mh tar -tf t.tar > list; echo shut/ | cmp - list"
         ),
     );
-    // A folder that its owner had barred himself from gets the mode of the archive's.
+    // A directory that its owner had barred himself from gets the mode of the archive's.
     expect_same(
         &place,
         &format!(

@@ -1,4 +1,4 @@
-//! Archives whose few names stand for folders, files and links in turn, extracted into trees in which the same names are taken: eight hands
+//! Archives whose few names stand for directories, files and links in turn, extracted into trees in which the same names are taken: eight hands
 //! make of them what one makes. And places that a link gives two names.
 
 use super::made::{hard_link, header, padded, put, symlink};
@@ -8,13 +8,13 @@ use testkit::random::Random;
 
 /// LIMIT: archives of one run; each is extracted twice.
 const ARCHIVES: u64 = 60;
-/// Of the next hundreds, those that once came out in two ways: names behind links that were taken away too early, folders that came twice and stay
-/// as they are, hard links out of missing folders.
+/// Of the next hundreds, those that once came out in two ways: names behind links that were taken away too early, directories that came twice and stay
+/// as they are, hard links out of missing directories.
 const WENT_WRONG: [u64; 13] = [147, 229, 233, 263, 277, 300, 304, 321, 338, 381, 396, 480, 498];
 
 const LINKS: [&str; 5] = ["no/where", ".", "a", "b", "c/d"];
 
-/// Up to three folders deep: most paths are on the way to others.
+/// Up to three directories deep: most paths are on the way to others.
 fn path(random: &mut Random) -> String {
     let names = [1, 1, 2, 2, 3][random.below(5)];
     (0..names).map(|_| ["a", "b", "c", "d", "e"][random.below(5)]).collect::<Vec<_>>().join("/")
@@ -55,7 +55,7 @@ fn undated(line: &str) -> String {
     if seconds > 1_100_000_000 { format!("{before} now {rest}") } else { line.to_owned() }
 }
 
-/// Of a size, or a folder with a mode.
+/// Of a size, or a directory with a mode.
 fn made(path: &str, size: Option<usize>, mode: u32) -> Vec<u8> {
     let flag = if size.is_some() { b'0' } else { b'5' };
     let block = header(flag, path, size.unwrap_or(0) as u64, |block| {
@@ -72,23 +72,26 @@ fn of_two_names_of_one_place_the_one_behind_is_in_force() {
     }
     for large in [5_000, 300_000, 3_000_000] {
         let file = |path, size| made(path, Some(size), 0o644);
-        let folder = |path, mode| made(path, None, mode);
+        let directory = |path, mode| made(path, None, mode);
         for (before, members) in [
-            ("true", vec![folder("usr/", 0o755), symlink("lib", "usr"), file("lib/x", large), file("usr/x", 4)]),
-            ("true", vec![folder("usr/", 0o755), symlink("lib", "usr"), file("usr/x", large), file("lib/x", 4)]),
+            ("true", vec![directory("usr/", 0o755), symlink("lib", "usr"), file("lib/x", large), file("usr/x", 4)]),
+            ("true", vec![directory("usr/", 0o755), symlink("lib", "usr"), file("usr/x", large), file("lib/x", 4)]),
             ("mkdir usr; ln -s usr lib", vec![file("lib/x", large), file("usr/x", 4)]),
             ("true", vec![symlink("c", "."), file("c/d", large), file("c", 4), file("d", 5)]),
-            ("true", vec![symlink("c", "."), folder("d/", 0o700), folder("c/d/", 0o755)]),
-            ("true", vec![folder("a/", 0o755), symlink("l", "a"), folder("l/s/", 0o777), folder("a/s/", 0o700)]),
+            ("true", vec![symlink("c", "."), directory("d/", 0o700), directory("c/d/", 0o755)]),
+            (
+                "true",
+                vec![directory("a/", 0o755), symlink("l", "a"), directory("l/s/", 0o777), directory("a/s/", 0o700)],
+            ),
         ] {
             let place = Place::new();
             place.write("a.tar", [members.concat(), vec![0; 1024]].concat());
             let extracted = |name: &str, command: &str| {
                 let script = format!("umask 022; mkdir {name}; cd {name}; {before}; {command}");
                 assert_eq!(place.shell(&script).exit, testkit::program::Exit::Code(0), "{script}");
-                // GNU tar dates a folder before something comes into it through a link, and we when all has come.
+                // GNU tar dates a directory before something comes into it through a link, and we when all has come.
                 let dateless = |line: String| match line.split_once(" at ") {
-                    Some((folder, _)) if folder.starts_with("40") => folder.to_owned(),
+                    Some((directory, _)) if directory.starts_with("40") => directory.to_owned(),
                     _ => undated(&line),
                 };
                 describe(&place.path(name)).into_iter().map(|(path, line)| (path, dateless(line))).collect::<Vec<_>>()

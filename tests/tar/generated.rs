@@ -53,7 +53,7 @@ struct Made {
 /// What has been made so far.
 #[derive(Default)]
 struct Tree {
-    folders: Vec<String>,
+    directories: Vec<String>,
     files: Vec<String>,
     count: usize,
 }
@@ -63,9 +63,9 @@ const NAME_BYTES: usize = 99;
 
 fn name(random: &mut Random, tree: &mut Tree, dialect: Dialect) -> String {
     tree.count += 1;
-    let parent = match random.below(tree.folders.len() + 1) {
-        at if at < tree.folders.len() => format!("{}/", tree.folders[at]),
-        // A folder that no member names.
+    let parent = match random.below(tree.directories.len() + 1) {
+        at if at < tree.directories.len() => format!("{}/", tree.directories[at]),
+        // A directory that no member names.
         _ if random.once_in(4) => format!("implied{}/", random.below(3)),
         _ => String::new(),
     };
@@ -100,7 +100,7 @@ fn entry(random: &mut Random, tree: &mut Tree, dialect: Dialect) -> Entry {
         0..=2 => {
             entry.flag = b'5';
             entry.mode = [0o755, 0o700, 0o750, 0o1777, 0o2755][random.below(5)];
-            tree.folders.push(entry.path.clone());
+            tree.directories.push(entry.path.clone());
             if random.once_in(2) && entry.path.len() < NAME_BYTES {
                 entry.path.push('/');
             }
@@ -260,11 +260,11 @@ fn what_others_make_of_an_archive_is_what_we_make_of_it() {
         let gnu = extracted(&place, "gnu", "tar");
         extracted(&place, "bsd", "bsdtar");
         let apart = made.apart.as_deref().map(|path| PathBuf::from(path.trim_end_matches('/')));
-        let [theirs, others] = ["gnu", "bsd"].map(|folder| describe(&place.path(folder)));
+        let [theirs, others] = ["gnu", "bsd"].map(|directory| describe(&place.path(directory)));
         failed += usize::from(gnu.exit != Exit::Code(0));
         for hands in [1, 8] {
-            let folder = format!("ours{hands}");
-            let ours = extracted(&place, &folder, &format!("$mh tar --hands {hands}"));
+            let directory = format!("ours{hands}");
+            let ours = extracted(&place, &directory, &format!("$mh tar --hands {hands}"));
             if ours.exit != gnu.exit {
                 wrong.push(format!(
                     "{}: {:?}, not {:?}: {} / {}",
@@ -275,7 +275,7 @@ fn what_others_make_of_an_archive_is_what_we_make_of_it() {
                     said(&gnu)
                 ));
             }
-            let found = describe(&place.path(&folder));
+            let found = describe(&place.path(&directory));
             let paths: BTreeSet<&PathBuf> = theirs.keys().chain(others.keys()).chain(found.keys()).collect();
             for path in paths {
                 let is_apart = apart.as_ref() == Some(path) || path.as_path() == Path::new("");

@@ -238,9 +238,9 @@ fn archives_are_read_as_gnu_tar_reads_them() {
         let files = "touch 'c++' 'a?|b' '(c)' '^x' 'x$y'";
         is_as_gnu(&format!("{files}; tar cf t.tar --transform='{rule}' s c++ 'a?|b' '(c)' '^x' 'x$y'; tar tf t.tar"));
     }
-    let folder = "setfattr -n user.one -v 1 s/d && tar --xattrs --no-recursion -cf t.tar s/d";
-    if run(folder, "$mh tar").0 == Exit::Code(0) {
-        is_as_gnu(&format!("{folder}; tar --xattrs -xf t.tar -C x; getfattr -d x/s/d"));
+    let directory = "setfattr -n user.one -v 1 s/d && tar --xattrs --no-recursion -cf t.tar s/d";
+    if run(directory, "$mh tar").0 == Exit::Code(0) {
+        is_as_gnu(&format!("{directory}; tar --xattrs -xf t.tar -C x; getfattr -d x/s/d"));
     }
     let attributes = "setfattr -n user.one -v 1 s/a && setfattr -n user.two -v 2 s/a && tar --xattrs -cf t.tar s/a";
     if run(attributes, "$mh tar").0 == Exit::Code(0) {

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tar/corpus")
 }
 
@@ -36,7 +36,7 @@ fn expected(case: &Case) -> String {
 #[test]
 fn the_files_are_what_their_makers_make_and_the_readme_gives_each_its_reason() {
     let cases = cases();
-    let readme = folder().join("README.md");
+    let readme = directory().join("README.md");
     let text = fs::read_to_string(&readme).expect("the corpus has a README");
     let (intro, _) = text.split_once("| archive |").expect("the README has a table");
     let mut written = format!("{intro}| archive | why |\n|---|---|\n");
@@ -46,9 +46,9 @@ fn the_files_are_what_their_makers_make_and_the_readme_gives_each_its_reason() {
         names.push(expected(case));
         for (name, archive) in files(case) {
             if writes() {
-                fs::write(folder().join(&name), archive).expect("the corpus can be written");
+                fs::write(directory().join(&name), archive).expect("the corpus can be written");
             }
-            let committed = fs::read(folder().join(&name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let committed = fs::read(directory().join(&name)).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert!(committed == archive, "{name} is not what its maker makes");
             assert!(committed.len() <= FILE_BYTES_MAX, "{name} is too large");
             names.push(name);
@@ -59,7 +59,7 @@ fn the_files_are_what_their_makers_make_and_the_readme_gives_each_its_reason() {
         fs::write(&readme, &written).expect("the README can be written");
     }
     names.sort_unstable();
-    assert!(writes() || names_in(&folder()) == names, "every file has a maker, and every name is used once");
+    assert!(writes() || names_in(&directory()) == names, "every file has a maker, and every name is used once");
     assert!(fs::read_to_string(&readme).expect("it was read before") == written, "the README's table is out of date");
 }
 
@@ -123,10 +123,10 @@ fn extracted(place: &Place, case: &Case, who: &Who) -> Vec<(String, String)> {
     let few_word = if few { "few" } else { "" };
     let script = format!("archives='{}'; owner='{}'; few={few_word}; {FUNCTIONS}", archives.join(" "), who.owner);
     place.write("script", script);
-    // A folder for each of them: what root has left a user cannot remove.
-    let folder = format!("mkdir '{0}'; chmod 777 '{0}'; cd '{0}'; ln -s ../corpus corpus", who.name);
-    let ran = place.shell(&format!("{folder}; {} sh ../script", who.run_as));
-    // Some of what was made is thousands of folders deep.
+    // A directory for each of them: what root has left a user cannot remove.
+    let directory = format!("mkdir '{0}'; chmod 777 '{0}'; cd '{0}'; ln -s ../corpus corpus", who.name);
+    let ran = place.shell(&format!("{directory}; {} sh ../script", who.run_as));
+    // Some of what was made is thousands of directories deep.
     place.shell(&format!("rm -rf '{}'/old*", who.name)).stdout_of_success();
     let said = String::from_utf8_lossy(&ran.stdout).into_owned();
     let ways = said.split("== ").skip(1).filter_map(|way| way.split_once('\n'));
@@ -173,7 +173,7 @@ fn nothing_outside_the_target_changes() {
                 write!(came, "{}, {name}\n{}", who.name, ways[way].1).expect("a string");
             }
         }
-        let path = folder().join(expected(&case));
+        let path = directory().join(expected(&case));
         if writes() {
             fs::write(&path, &came).expect("the corpus can be written");
         }
@@ -277,7 +277,7 @@ fn what_holds_too_much_is_told_once_and_read_no_further() {
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "2 first 1 1\n".repeat(12), "{}", said(&ran));
 }
 
-/// A place with a folder `t`, and a file system of 2 MiB at `m`, which the script is to take away again.
+/// A place with a directory `t`, and a file system of 2 MiB at `m`, which the script is to take away again.
 fn beside_a_small_disk() -> Option<Place> {
     let place = Place::new();
     let made = place.shell("mkdir m t; mount -t tmpfs -o size=2m none m 2> /dev/null && echo mounted");

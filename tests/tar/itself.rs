@@ -1,4 +1,4 @@
-//! What is put into itself: an archive in the tree that it is made of, under any name; a folder copied or moved into itself. Nothing
+//! What is put into itself: an archive in the tree that it is made of, under any name; a directory copied or moved into itself. Nothing
 //! grows without end, and nothing is lost.
 
 use crate::place::{Place, said};
@@ -35,7 +35,7 @@ fn an_archive_is_never_in_itself() {
 }
 
 #[test]
-fn no_folder_is_copied_or_moved_into_itself() {
+fn no_directory_is_copied_or_moved_into_itself() {
     for hands in [1, 2, 64] {
         for command in [
             "cp -a -j HANDS src src",
@@ -48,7 +48,7 @@ fn no_folder_is_copied_or_moved_into_itself() {
         ] {
             let place = Place::new();
             let command = command.replace("HANDS", &hands.to_string());
-            // COMPAT: as GNU's, a copy has gone one folder deep when it is refused. Nothing that was there is another, and there is an end.
+            // COMPAT: as GNU's, a copy has gone one directory deep when it is refused. Nothing that was there is another, and there is an end.
             let ran = place.shell(&format!(
                 "{TREE}; cp -a src before; $mh {command}; echo $?; diff -r --no-dereference before src | grep -v '^Only in src'
                  test $(find src | wc -l) -lt 80 && echo ends"

@@ -161,7 +161,7 @@ fn impossible() -> Vec<(&'static str, Vec<u8>)> {
         put(block, 265, b"root");
     });
     let file = member(b'0', "f", "", 0o644, b"data\n");
-    let folder = member(b'5', "f/", "", 0o755, b"");
+    let directory = member(b'5', "f/", "", 0o755, b"");
     let records = |bytes: &[u8]| [member(b'x', "pax", "", 0o644, bytes), file.clone()].concat();
     let said = |key, value| [pax(&[(key, value)]), file.clone()].concat();
     vec![
@@ -186,7 +186,7 @@ fn impossible() -> Vec<(&'static str, Vec<u8>)> {
         ("no end", records(b"11 path=xyz")),
         ("attribute of bsdtar's that is no base64", said("LIBARCHIVE.xattr.user.a", "!!!")),
         ("number of a device", said("SCHILY.devmajor", "x")),
-        ("a folder's time", [pax(&[("mtime", "x")]), folder, member(b'0', "f/in", "", 0o644, b"data\n")].concat()),
+        ("a folder's time", [pax(&[("mtime", "x")]), directory, member(b'0', "f/in", "", 0o644, b"data\n")].concat()),
         ("a link's time", [pax(&[("mtime", "x")]), symlink("f", "nowhere")].concat()),
         ("of all that follows", [member(b'g', "pax", "", 0o644, b"9 nothin\n"), file.clone()].concat()),
     ]

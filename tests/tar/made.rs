@@ -148,7 +148,7 @@ pub fn hard_link(path: &str, to: &str) -> Vec<u8> {
     member(b'1', path, to, 0o644, b"")
 }
 
-fn folder(path: &str, mode: u32) -> Vec<u8> {
+fn directory(path: &str, mode: u32) -> Vec<u8> {
     member(b'5', path, "", mode, b"")
 }
 

@@ -67,7 +67,7 @@ fn pipes_have_the_mode_of_the_archive_below_a_default_list() {
 }
 
 #[test]
-fn folders_keep_setgid_where_modes_are_not_asked_for() {
+fn directories_keep_setgid_where_modes_are_not_asked_for() {
     if !may_run() {
         return;
     }

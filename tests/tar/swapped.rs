@@ -1,4 +1,4 @@
-//! Extraction while somebody swaps a folder of the target for a link that leads out, without end: nothing outside is made, changed or
+//! Extraction while somebody swaps a directory of the target for a link that leads out, without end: nothing outside is made, changed or
 //! removed. That the link stood in the way is shown by the refusals it caused, and by what `-P`, which follows links, does there.
 
 use super::tools;
@@ -7,8 +7,8 @@ use crate::swaps::while_swapped;
 use std::sync::atomic::Ordering;
 use testkit::program::Exit;
 
-/// A tree below `a` of many folders, each of which is a race; what stands outside has the same names, so that a way out would be
-/// taken. `plain.tar` names the folder that is swapped nowhere, `folders.tar` does.
+/// A tree below `a` of many directories, each of which is a race; what stands outside has the same names, so that a way out would be
+/// taken. `plain.tar` names the directory that is swapped nowhere, `directories.tar` does.
 const TREE: &str = r"
 umask 022; mkdir -p src/a outside target/a
 for d in $(seq 40); do mkdir -p src/a/d$d/e; for f in 1 2 3; do echo new > src/a/d$d/f$f; done; echo new > src/a/d$d/e/g
@@ -41,7 +41,7 @@ fn met_the_link(place: &Place, arguments: &str) -> bool {
 }
 
 #[test]
-fn nothing_outside_is_written_whoever_swaps_a_folder_for_a_link() {
+fn nothing_outside_is_written_whoever_swaps_a_directory_for_a_link() {
     let place = place();
     let before = outside(&place);
     while_swapped(&place, "target/a", |swaps| {

@@ -10,7 +10,7 @@ use testkit::program::{Exit, left_out};
 const BEFORE: &str = "umask 022; echo one > a; echo two > b; mkdir -p d/e t; echo x > d/f; echo y > d/e/g; ln -s f d/link; ln -s d linkd;
     ln -s a linka; chmod 640 a; chmod 750 d/e; chmod 4755 d/f; touch -d '2001-02-03 04:05:06.5' a";
 
-/// A folder of files of which each differs from the others in what a copy may keep, and what is made of it: most files of a folder are like their neighbours, and
+/// A directory of files of which each differs from the others in what a copy may keep, and what is made of it: most files of a directory are like their neighbours, and
 /// are copied in fewer steps for it.
 const NEIGHBOURS: &str = "mkdir n; for i in 1 2 3 4 5 6 7 8 9; do echo $i > n/f$i; touch -d @10000000$i n/f$i; done; chmod 600 n/f3; chmod 4711 n/f4; chmod 1777 n/f5;
     ln n/f6 n/g6; setfattr -n user.colour -v blue n/f7 2>/dev/null; : > n/f8; chmod 444 n/f9; touch -d @5 n/f[3-9] n";
@@ -37,7 +37,7 @@ fn is_as_gnu(script: &str) {
         let outcome = place
             .shell(&format!("{BEFORE}\n{functions}\n{script}\ncode=$?; touch -h -d @1 d t . 2>/dev/null; exit $code"));
         let told = said(&outcome);
-        let tree: Vec<String> = describe(place.folder())
+        let tree: Vec<String> = describe(place.directory())
             .into_iter()
             .map(|(path, line)| format!("{path:?} {}", without_now(&line)))
             .collect();
@@ -157,7 +157,7 @@ fn nothing_is_lost_where_gnu_loses_nothing() {
         "cp -v --remove-destination a b > t/told",
         "ln -s nowhere l; cp -rvf l b > t/told; cp -dvf linka l > t/told2",
         "cp -lvf a b > t/told; cp -lv --remove-destination d/f b > t/told2; cp -svf $PWD/d/f b > /dev/null",
-        // Folders above a copy, and their own rights.
+        // Directories above a copy, and their own rights.
         "chmod 555 d; cp --parents d/f t; chmod 755 d",
         "chmod 555 d; cp --parents --no-preserve=mode d/f t; chmod 755 d",
         "chmod 1700 d; umask 027; cp --parents d/f t; cp --parents --no-preserve=mode d/e/g .",
@@ -166,7 +166,7 @@ fn nothing_is_lost_where_gnu_loses_nothing() {
         // Only what begins with it is a yes.
         "echo ' y' | cp -i a b",
         "echo Yes | cp -i a b",
-        // What only looks like a folder, or like its own name.
+        // What only looks like a directory, or like its own name.
         "mv a nowhere/",
         "mv a b/",
         "mv a linka/",
@@ -257,7 +257,7 @@ fn links_and_modes_are_those_of_gnu() {
         "chown -R 12:34 d; cp -r --preserve=ownership d new",
         "chown -R 12:34 d; cp -r --preserve=all --no-preserve=mode,timestamps d new",
         "chown -R 12:34 d; umask 027; cp -r --preserve=ownership d/f new",
-        // What a folder hands on is not what the source has.
+        // What a directory hands on is not what the source has.
         "setfacl -d -m u:12:rwx t; cp -a --no-preserve=timestamps d t",
         "setfacl -d -m u:12:rwx t; cp -r d t",
         "setfacl -d -m u:12:rwx t; cp -aT --no-preserve=timestamps d t",

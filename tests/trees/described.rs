@@ -6,13 +6,13 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Everything in `folder`, itself included.
-pub fn describe(folder: &Path) -> BTreeMap<PathBuf, String> {
+/// Everything in `directory`, itself included.
+pub fn describe(directory: &Path) -> BTreeMap<PathBuf, String> {
     let mut described = BTreeMap::new();
     let mut names_of: BTreeMap<u64, Vec<PathBuf>> = BTreeMap::new();
     let mut unseen = vec![PathBuf::new()];
     while let Some(relative) = unseen.pop() {
-        let path = folder.join(&relative);
+        let path = directory.join(&relative);
         let found = fs::symlink_metadata(&path).expect("it is there");
         let kind = found.file_type();
         let content = if kind.is_file() {

@@ -1,4 +1,4 @@
-//! Trees that are deep, wide, or under attack: somebody renames folders and puts links in their place while we work.
+//! Trees that are deep, wide, or under attack: somebody renames directories and puts links in their place while we work.
 
 use super::{WIDTHS, succeeds};
 use crate::place::{Place, said};
@@ -35,7 +35,7 @@ fn a_chain_deeper_than_descriptors_and_paths_is_copied_and_removed() {
 }
 
 #[test]
-fn a_flat_folder_is_copied_and_removed_by_all_hands() {
+fn a_flat_directory_is_copied_and_removed_by_all_hands() {
     let place = Place::new();
     succeeds(&place, "mkdir src; cd src; seq 1 20000 | xargs touch; for i in $(seq 1 500); do echo $i > $i; done");
     for width in WIDTHS {
@@ -44,13 +44,13 @@ fn a_flat_folder_is_copied_and_removed_by_all_hands() {
     }
 }
 
-/// Runs `work` thirty times while `tree/a` is, by turns, a folder and a link to `outside`.
+/// Runs `work` thirty times while `tree/a` is, by turns, a directory and a link to `outside`.
 fn while_swapped(place: &Place, work: impl FnMut(u32)) {
     swaps::while_swapped(place, "tree/a", |_| (0..30).for_each(work));
 }
 
 #[test]
-fn nothing_outside_is_removed_whoever_swaps_a_folder_for_a_link() {
+fn nothing_outside_is_removed_whoever_swaps_a_directory_for_a_link() {
     let place = Place::new();
     for number in 0..200 {
         place.write(format!("outside/precious{number}"), "x");
@@ -61,7 +61,7 @@ fn nothing_outside_is_removed_whoever_swaps_a_folder_for_a_link() {
         // What it could not remove it says; it may.
         place.shell(&format!("$mh rm -rf -j {width} tree"));
     });
-    // The shell above may have gone through the link and made folders there; nobody removes anything.
+    // The shell above may have gone through the link and made directories there; nobody removes anything.
     let left = crate::place::names_in(&place.path("outside"));
     assert_eq!(left.iter().filter(|name| name.starts_with("precious")).count(), 200);
     let below: Vec<_> = left.iter().filter(|name| !name.starts_with("precious")).collect();
@@ -69,7 +69,7 @@ fn nothing_outside_is_removed_whoever_swaps_a_folder_for_a_link() {
 }
 
 #[test]
-fn nothing_outside_is_written_whoever_swaps_a_folder_for_a_link() {
+fn nothing_outside_is_written_whoever_swaps_a_directory_for_a_link() {
     let place = Place::new();
     place.write("outside/kept", "as it was");
     for number in 0..200 {

@@ -18,7 +18,7 @@ fn a_signal_leaves_no_half_file_under_its_name() {
         mknodat(CWD, place.path("fifo"), FileType::Fifo, 0o600.into(), 0).expect("a FIFO can be made");
         let mut command = Command::new("env");
         command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(binary()).args(["cp", "fifo", target]);
-        command.current_dir(place.folder()).env("MH_CREW_DIR", "").stdin(Stdio::null()).stderr(Stdio::null());
+        command.current_dir(place.directory()).env("MH_CREW_DIR", "").stdin(Stdio::null()).stderr(Stdio::null());
         let mut running = Running { child: command.spawn().expect("the program starts") };
         let mut end = File::options().write(true).open(place.path("fifo")).expect("the program opens the other end");
         end.write_all(b"half").expect("the program reads");

@@ -17,12 +17,12 @@ fn everything(place: &Place) {
         );
     }
     let mut random = Random::seeded(6);
-    let mut folders = vec!["src/random".to_owned()];
+    let mut directories = vec!["src/random".to_owned()];
     for number in 0..300 {
-        let above = folders[random.below(folders.len())].clone();
+        let above = directories[random.below(directories.len())].clone();
         if random.below(4) == 0 && above.len() < 200 {
-            folders.push(format!("{above}/folder{number}"));
-            std::fs::create_dir_all(place.path(&folders[folders.len() - 1])).expect("made");
+            directories.push(format!("{above}/folder{number}"));
+            std::fs::create_dir_all(place.path(&directories[directories.len() - 1])).expect("made");
         } else {
             place.write(format!("{above}/file{number}"), vec![number as u8; random.below(200_000)]);
         }
@@ -40,11 +40,11 @@ fn everything(place: &Place) {
     succeeds(place, script);
 }
 
-/// A folder on another file system than the place.
+/// A directory on another file system than the place.
 pub fn elsewhere(place: &Place) -> Option<&'static Path> {
     let device = |path: &Path| std::os::unix::fs::MetadataExt::dev(&path.metadata().expect("it is there"));
-    let folders = ["/dev/shm", "/var/tmp"].map(Path::new);
-    folders.into_iter().find(|path| path.is_dir() && device(path) != device(&place.path(".")))
+    let directories = ["/dev/shm", "/var/tmp"].map(Path::new);
+    directories.into_iter().find(|path| path.is_dir() && device(path) != device(&place.path(".")))
 }
 
 #[test]
@@ -358,7 +358,7 @@ fn complaints_and_exit_codes_are_gnu_s() {
             succeeds(&place, "mkdir e; ln -s nowhere2 dangling; ln a hard; ln -s d linkd; ln -s loop loop; mkfifo fifo; touch -d '2001-01-01' a");
             let outcome = place.shell(&format!("{program}{case}"));
             let text = said(&outcome).replace("mh cp", "cp").replace("mh rm", "rm").replace("mh mv", "mv");
-            let mut tree: Vec<_> = super::described::describe(place.folder()).into_keys().collect();
+            let mut tree: Vec<_> = super::described::describe(place.directory()).into_keys().collect();
             tree.sort();
             let content: Vec<_> = ["a", "b", "d/f", "hard"].map(|name| std::fs::read(place.path(name)).ok()).into();
             (outcome.exit, text, outcome.stdout, tree, content)
@@ -392,7 +392,7 @@ fn a_library_that_was_loaded_before_sees_all_calls() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("trees/watching.c");
     let options = ["-O2", "-shared", "-fPIC", "-o", "watching.so"].map(std::ffi::OsStr::new);
     let options = options.into_iter().chain([source.as_os_str()]);
-    compiler.in_directory(place.folder()).run(options, b"").expect("cc starts").stdout_of_success();
+    compiler.in_directory(place.directory()).run(options, b"").expect("cc starts").stdout_of_success();
     let expected = succeeds(
         &place,
         "mkdir -p src/a src/b; for i in $(seq 40); do echo $i > src/a/f$i; echo $i > src/b/g$i; done; ls src/a src/b | grep '[fg]' | sort",
@@ -464,7 +464,7 @@ fn arguments_move_to_another_file_system_one_after_the_other() {
                 case.replace("there", "$far/there"),
             );
             let exit = place.shell(&script).exit;
-            Some((exit, super::described::describe(place.folder())))
+            Some((exit, super::described::describe(place.directory())))
         });
         let [Some(theirs), Some(ours)] = ends else {
             left_out("moves to another file system: there is only one");
@@ -494,7 +494,7 @@ fn a_plain_user_loses_nothing_to_what_is_shut() {
         elsewhere.display()
     );
     assert_eq!(succeeds(&place, &script).stdout, b"old\nold\n");
-    // A folder that cannot be read goes when it is empty, after both questions.
+    // A directory that cannot be read goes when it is empty, after both questions.
     let script = "chmod 755 .; mkdir -m 0 shut; mkdir -m 0 full; touch full/x; chown -R 65534 shut full; user='setpriv --reuid 65534 --clear-groups'; \
         printf 'y\\ny\\ny\\ny\\n' | $user ./mh-copy rm -ri shut full; echo $?; ls -d shut full";
     assert_eq!(String::from_utf8_lossy(&place.shell(script).stdout), "1\nfull\n");

@@ -22,11 +22,11 @@ enum Extras {
 
 /// A random tree in `top`, of few names, so that it overlaps with others. Every file has content of its own, which fills it.
 fn grow(place: &Place, top: &str, random: &mut Random, entries: usize, extras: Extras) {
-    let mut folders = vec![top.to_owned()];
+    let mut directories = vec![top.to_owned()];
     let mut files: Vec<String> = Vec::new();
     std::fs::create_dir_all(place.path(top)).expect("made");
     for number in 0..entries {
-        let above = folders[random.below(folders.len())].clone();
+        let above = directories[random.below(directories.len())].clone();
         let tilde = if extras == Extras::All && random.once_in(5) { "~" } else { "" };
         let path = format!("{above}/{}{tilde}", char::from(b'a' + random.below(9) as u8));
         if place.has(&path) {
@@ -35,7 +35,7 @@ fn grow(place: &Place, top: &str, random: &mut Random, entries: usize, extras: E
         match random.below(8) {
             0 | 1 if above.len() < 12 => {
                 std::fs::create_dir(place.path(&path)).expect("made");
-                folders.push(path);
+                directories.push(path);
                 continue;
             }
             2 | 3 if extras != Extras::None && !files.is_empty() => {

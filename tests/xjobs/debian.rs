@@ -109,8 +109,8 @@ fn place() -> Place {
 /// Standard output, and every file that was made.
 fn result(program: &TestProgram, options: &[&str], list: &str) -> (String, Vec<(String, String)>) {
     let place = place();
-    let path = format!("{}:/usr/bin:/bin", place.folder().display());
-    let program = program.clone().in_directory(place.folder()).with_variable("PATH", path);
+    let path = format!("{}:/usr/bin:/bin", place.directory().display());
+    let program = program.clone().in_directory(place.directory()).with_variable("PATH", path);
     let arguments = ["-v0", "-j1"].iter().chain(options);
     let outcome = program.run(arguments, list.as_bytes()).expect("it starts");
     let files = place.names().into_iter().filter(|name| !["in", "show", "both"].contains(&name.as_str()));
@@ -121,9 +121,9 @@ fn result(program: &TestProgram, options: &[&str], list: &str) -> (String, Vec<(
 #[test]
 fn every_line_and_option_works_as_in_debians_program() {
     let Some(theirs) = TestProgram::find("xjobs") else { return left_out("xjobs is not installed") };
-    let folder = Place::new();
-    symlink(fs::canonicalize(binary()).expect("it exists"), folder.path("xjobs")).expect("a link can be made");
-    let ours = TestProgram::at(folder.path("xjobs")).with_variable("MH_CREW_DIR", "");
+    let directory = Place::new();
+    symlink(fs::canonicalize(binary()).expect("it exists"), directory.path("xjobs")).expect("a link can be made");
+    let ours = TestProgram::at(directory.path("xjobs")).with_variable("MH_CREW_DIR", "");
     let plain = LISTS.iter().map(|list| (&[][..], *list));
     for (options, list) in plain.chain(WITH_OPTIONS.iter().copied()) {
         assert_eq!(result(&ours, options, list), result(&theirs, options, list), "{options:?} {list:?}");

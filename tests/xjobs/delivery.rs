@@ -13,7 +13,7 @@ fn start(place: &Place, arguments: &[&str], list: &str, output: impl Into<Stdio>
     place.write("list", list);
     let mut command = Command::new(binary());
     command.args(["xjobs", "-s", "list", "--journal", "j", "--resume"]).args(arguments);
-    command.current_dir(place.folder()).env("MH_CREW_DIR", "").stdin(Stdio::null()).stdout(output);
+    command.current_dir(place.directory()).env("MH_CREW_DIR", "").stdin(Stdio::null()).stdout(output);
     let said = File::options().create(true).append(true).open(place.path("said")).expect("it is ours");
     Running { child: command.stderr(said).spawn().expect("the program starts") }
 }

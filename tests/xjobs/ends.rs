@@ -14,7 +14,7 @@ pub(super) fn start(place: &Place, arguments: &[&str], list: &str) -> Running {
     // Whoever runs the tests in the background may have some of these ignored, and a child inherits that.
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(binary());
-    command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.folder()).env("MH_CREW_DIR", "");
+    command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.directory()).env("MH_CREW_DIR", "");
     let said = std::fs::File::options().create(true).append(true).open(place.path("said")).expect("it is ours");
     Running { child: command.stdin(Stdio::null()).stderr(said).spawn().expect("the program starts") }
 }
@@ -109,7 +109,7 @@ fn what_left_the_group_of_a_job_that_takes_too_long_is_ended_too() {
         mark(8)
     );
     let program =
-        TestProgram::at(binary()).in_directory(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+        TestProgram::at(binary()).in_directory(place.directory()).with_variable("MH_CREW_DIR", place.path("crew"));
     let arguments = ["xjobs", "-j1", "--timeout", "1", "--shell"];
     let outcome = program.run(arguments, jobs.as_bytes()).expect("the program starts");
     assert_eq!(outcome.exit, Exit::Code(1));
@@ -361,7 +361,7 @@ fn outputs_for_a_reader_that_never_reads_are_given_up_when_asked_again() {
         let mut command = Command::new("env");
         command.arg("--default-signal=INT,TERM").arg(binary()).args(["xjobs", "-j1", "-s", "list"]);
         command
-            .current_dir(place.folder())
+            .current_dir(place.directory())
             .env("MH_CREW_DIR", "")
             .stdout(stream(is_piped[0]))
             .stderr(stream(is_piped[1]));
@@ -383,7 +383,10 @@ fn messages_that_nobody_reads_hold_up_no_timeout() {
     place.write("list", format!("sleep {mark}\n{}", format!("false {}\n", "a".repeat(80)).repeat(800)));
     let (_never_read, writer) = std::io::pipe().expect("a pipe");
     let mut command = Command::new(binary());
-    command.args(["xjobs", "-j2", "--timeout", "3", "-s", "list"]).current_dir(place.folder()).env("MH_CREW_DIR", "");
+    command
+        .args(["xjobs", "-j2", "--timeout", "3", "-s", "list"])
+        .current_dir(place.directory())
+        .env("MH_CREW_DIR", "");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer.try_clone().expect("a descriptor"));
     let _running = Running { child: command.spawn().expect("the program starts") };
     wait_until("nobody could be told more", || !takes_more(&writer));
@@ -412,7 +415,8 @@ fn stopped_and_continued_its_jobs_are_too() {
 fn on_terminal(place: &Place, script: &str, input: &str) -> Option<String> {
     let terminal = TestProgram::find("script").filter(|_| TestProgram::find("bash").is_some())?;
     place.write("on-terminal", script);
-    let terminal = terminal.in_directory(place.folder()).with_variable("mh", binary()).with_variable("MH_CREW_DIR", "");
+    let terminal =
+        terminal.in_directory(place.directory()).with_variable("mh", binary()).with_variable("MH_CREW_DIR", "");
     let outcome = terminal.run(["-qec", "bash on-terminal", "/dev/null"], input.as_bytes()).expect("it starts");
     Some(stdout(&outcome).replace('\r', ""))
 }

@@ -8,7 +8,7 @@ use testkit::program::{ProgramOutcome, TestProgram};
 /// A place with a table of its own.
 fn run(place: &Place, arguments: &[&str], list: &str) -> ProgramOutcome {
     let program =
-        TestProgram::at(binary()).in_directory(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+        TestProgram::at(binary()).in_directory(place.directory()).with_variable("MH_CREW_DIR", place.path("crew"));
     program.with_variable("mh", binary()).run(arguments, list.as_bytes()).expect("the program starts")
 }
 
@@ -35,7 +35,7 @@ fn works_with_its_runners_hand(job: &str, what: &str) {
     File::create(place.path("endless")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file can be made");
     let mut command = Command::new(binary());
     command.args(["xjobs", "-j1", "-n", "--shell", job, ":::", "endless"]);
-    command.env("mh", binary()).env("MH_CREW_DIR", place.path("crew")).current_dir(place.folder());
+    command.env("mh", binary()).env("MH_CREW_DIR", place.path("crew")).current_dir(place.directory());
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let runner = Running { child: command.spawn().expect("the program starts") };
     wait_until("the job is there", || runs_of(&place, what).len() == 1);
@@ -53,7 +53,7 @@ fn who_waits_for_places_of_its_own_jobs_holds_no_hand_meanwhile() {
     let list = "sleep 777\n{\"argv\":[\"true\"],\"cores\":2}\n";
     place.write("list", list);
     let mut command = Command::new(binary());
-    command.args(["xjobs", "-j2", "-s", "list"]).env("MH_CREW_DIR", place.path("crew")).current_dir(place.folder());
+    command.args(["xjobs", "-j2", "-s", "list"]).env("MH_CREW_DIR", place.path("crew")).current_dir(place.directory());
     let runner = Running { child: command.stdin(Stdio::null()).spawn().expect("the program starts") };
     wait_until("the wide job waits", || {
         let runs = runs_of(&place, "xjobs: run the jobs");

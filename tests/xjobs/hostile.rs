@@ -101,7 +101,11 @@ fn a_server_takes_jobs_of_many_senders() {
     let place = Place::new();
     place.shell("mkfifo q");
     let mut command = Command::new(crate::place::binary());
-    command.args(["xjobs", "-j2", "-s", "q"]).current_dir(place.folder()).env("MH_CREW_DIR", "").stdin(Stdio::null());
+    command
+        .args(["xjobs", "-j2", "-s", "q"])
+        .current_dir(place.directory())
+        .env("MH_CREW_DIR", "")
+        .stdin(Stdio::null());
     let mut running = Running { child: command.spawn().expect("the program starts") };
     let script =
         "for i in 1 2 3 4 5 6 7 8; do (\"$mh\" xjobs --send q sh -c \"echo $i >> log\" || echo lost) & done; wait
@@ -141,7 +145,7 @@ fn cleanup_nothing_is_left_behind_by_a_kill() {
     place.shell("mkdir tmp");
     let mut command = Command::new(crate::place::binary());
     command.args(["xjobs", "sh", "-c", "head -c 1000000 /dev/zero; touch begun; sleep 1000", "sh", ":::", "1"]);
-    command.current_dir(place.folder()).env("TMPDIR", place.path("tmp")).stdout(Stdio::null());
+    command.current_dir(place.directory()).env("TMPDIR", place.path("tmp")).stdout(Stdio::null());
     let mut running = Running { child: command.spawn().expect("the program starts") };
     wait_until("it has printed much", || place.has("begun"));
     running.child.kill().expect("it lives");
@@ -210,6 +214,6 @@ fn too_few_processes_make_it_narrower_not_wrong() {
     let script =
         format!("ulimit -u 8 && seq 60 | '{}' xjobs -j30 sleep 0.0{{}} && echo all", crate::place::binary().display());
     let words = ["--reuid", "54322", "--regid", "54322", "--clear-groups", "bash", "-c", &script];
-    let outcome = setpriv.in_directory(place.folder()).run(words, b"").expect("it starts");
+    let outcome = setpriv.in_directory(place.directory()).run(words, b"").expect("it starts");
     assert_eq!(stdout(&outcome), "all\n", "{}", said(&outcome));
 }

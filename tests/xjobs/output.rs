@@ -70,7 +70,7 @@ fn lines_come_as_they_are_printed_with_tags() {
     let mut command = Command::new(crate::place::binary());
     command.args(["xjobs", "--line-buffer", "--tag", "sh", "-c", "echo 1; read x < go; echo 2", "sh", ":::", "a"]);
     place.shell("mkfifo go");
-    command.current_dir(place.folder()).env("MH_CREW_DIR", "").stdout(Stdio::piped());
+    command.current_dir(place.directory()).env("MH_CREW_DIR", "").stdout(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
     let mut reader = BufReader::new(child.stdout.take().expect("it is piped"));
     let mut line = String::new();
@@ -100,7 +100,7 @@ fn lines_go_on_coming_behind_a_burst() {
     let mut command = Command::new(crate::place::binary());
     command.args(["xjobs", "--line-buffer", "--shell", ":::", script]);
     place.shell("mkfifo go");
-    command.current_dir(place.folder()).env("MH_CREW_DIR", "").stdout(Stdio::piped());
+    command.current_dir(place.directory()).env("MH_CREW_DIR", "").stdout(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
     let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
     for number in 1..=100_000 {

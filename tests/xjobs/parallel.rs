@@ -1,4 +1,4 @@
-//! GNU parallel's options in ours: blocks of standard input, its job log and its folders of results, its spellings. Where GNU
+//! GNU parallel's options in ours: blocks of standard input, its job log and its directories of results, its spellings. Where GNU
 //! parallel is installed, the same command lines are given to both.
 
 use super::{stdout, xjobs};
@@ -88,7 +88,7 @@ fn command_lines_that_mean_the_same_print_the_same() {
     let Some(theirs) = TestProgram::find("parallel") else { return left_out("GNU parallel is not installed") };
     let place = Place::new();
     place.write("lines", "1\n2 3\n");
-    let theirs = theirs.in_directory(place.folder()).with_variable("HOME", place.folder());
+    let theirs = theirs.in_directory(place.directory()).with_variable("HOME", place.directory());
     for (arguments, input) in SAME {
         let ours = xjobs(&place, arguments, input);
         let expected = theirs.run(*arguments, input.as_bytes()).expect("it starts");
@@ -190,7 +190,7 @@ fn the_job_log_is_gnu_parallels_and_is_gone_on_from() {
 fn a_job_log_that_gnu_parallel_wrote_is_gone_on_from() {
     let Some(theirs) = TestProgram::find("parallel") else { return left_out("GNU parallel is not installed") };
     let place = Place::new();
-    let theirs = theirs.in_directory(place.folder()).with_variable("HOME", place.folder());
+    let theirs = theirs.in_directory(place.directory()).with_variable("HOME", place.directory());
     theirs.run(["--joblog", "l", "echo", ":::", "it's", "a b", "2"], b"").expect("it starts");
     let ours = xjobs(&place, &["--joblog", "l", "--resume", "-k", "echo", ":::", "3", "a b", "it's"], "");
     assert_eq!(stdout(&ours), "3\n", "{}", said(&ours));
@@ -201,7 +201,7 @@ fn a_job_log_that_gnu_parallel_wrote_is_gone_on_from() {
 fn scripts_are_logged_as_gnu_parallel_logs_them_and_gone_on_from() {
     let Some(theirs) = TestProgram::find("parallel") else { return left_out("GNU parallel is not installed") };
     let place = Place::new();
-    let theirs = theirs.in_directory(place.folder()).with_variable("HOME", place.folder());
+    let theirs = theirs.in_directory(place.directory()).with_variable("HOME", place.directory());
     let values = [":::", "it's", "a b", "x.y", "", "'", "=,:@%~#", "\u{e9}", "-x", "$HOME"];
     let with_values = |command: &'static [&'static str]| [command, &values].concat();
     let cases = [
@@ -239,9 +239,9 @@ fn results_stand_where_gnu_parallel_puts_them() {
     assert_eq!(place.read("ours/1/a b\\_c/2/d\\\\e/stdout"), b"out\n");
     assert_eq!(place.read("ours/1/x\\ty/2/d\\\\e/stderr"), b"err\n");
     let Some(theirs) = TestProgram::find("parallel") else { return left_out("GNU parallel is not installed") };
-    let theirs = theirs.in_directory(place.folder()).with_variable("HOME", place.folder());
+    let theirs = theirs.in_directory(place.directory()).with_variable("HOME", place.directory());
     theirs.run([&["--results", "theirs", "echo"][..], &values].concat(), b"").expect("it starts");
-    let listed = |folder: &str| stdout(&place.shell(&format!("cd {folder} && find . | sort")));
+    let listed = |directory: &str| stdout(&place.shell(&format!("cd {directory} && find . | sort")));
     assert_eq!(listed("ours"), listed("theirs"));
     xjobs(&place, &["--results", "by/{1}-{2}", "echo", ":::", "a", ":::", "b"], "");
     assert_eq!((place.read("by/a-b"), place.read("by/a-b.seq")), (b"a b\n".to_vec(), b"1".to_vec()));

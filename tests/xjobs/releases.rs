@@ -23,7 +23,7 @@ fn release_20120412_scripts_one_after_another_into_a_pipe_do_not_stall() {
     let place = Place::new();
     place.shell("mkfifo q");
     let mut command = Command::new(crate::place::binary());
-    command.args(["xjobs", "-j2", "-s", "q"]).current_dir(place.folder()).stdin(Stdio::null());
+    command.args(["xjobs", "-j2", "-s", "q"]).current_dir(place.directory()).stdin(Stdio::null());
     let server = Running { child: command.spawn().expect("the program starts") };
     for number in 0..50 {
         // Each opens the pipe anew, and closes it.
@@ -206,7 +206,7 @@ fn release_20060411_a_list_that_goes_wrong_ends_when_its_jobs_have_ended() {
 }
 
 #[test]
-fn release_20060411_programs_are_found_relative_to_the_folder() {
+fn release_20060411_programs_are_found_relative_to_the_directory() {
     let place = Place::new();
     place.shell("mkdir d; printf '#!/bin/sh\\necho here\\n' > d/p; chmod +x d/p");
     assert_eq!(stdout(&xjobs::<&str>(&place, &["-j1"], "d/p\n./d/p\ncd d; ./p\n")), "here\nhere\nhere\n");
@@ -222,7 +222,7 @@ fn release_20060410_a_closed_standard_input_is_no_list_and_no_harm() {
 }
 
 #[test]
-fn release_20060409_jobs_start_in_order_and_the_folder_is_not_in_path() {
+fn release_20060409_jobs_start_in_order_and_the_directory_is_not_in_path() {
     let place = Place::new();
     place.shell("printf '#!/bin/sh\\necho wrong\\n' > private; chmod +x private");
     assert_eq!(xjobs::<&str>(&place, &[], "private\n").exit, Exit::Code(1));

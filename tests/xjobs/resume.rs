@@ -22,11 +22,12 @@ fn the_slot_is_no_part_of_what_a_job_is() {
 }
 
 #[test]
-fn the_folder_of_the_runner_is_part_of_what_a_job_is() {
+fn the_directory_of_the_runner_is_part_of_what_a_job_is() {
     let place = Place::new();
-    let run = |folder: &str, list: &str| {
-        let script =
-            format!("mkdir -p {folder} && cd {folder} && printf '{list}' | \"$mh\" xjobs --journal ../j --resume");
+    let run = |directory: &str, list: &str| {
+        let script = format!(
+            "mkdir -p {directory} && cd {directory} && printf '{list}' | \"$mh\" xjobs --journal ../j --resume"
+        );
         let outcome = place.shell(&script);
         assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
         stdout(&outcome)
@@ -43,13 +44,13 @@ fn the_folder_of_the_runner_is_part_of_what_a_job_is() {
 #[test]
 fn a_file_for_all_jobs_lies_where_the_runner_is_wherever_the_jobs_go() {
     let place = Place::new();
-    let run = |folder: &str| {
+    let run = |directory: &str| {
         let script = format!(
-            "mkdir -p {folder} && cd {folder} && printf 'cd /tmp; echo x\n' | \"$mh\" xjobs -j1 --journal ../j --resume '>' all"
+            "mkdir -p {directory} && cd {directory} && printf 'cd /tmp; echo x\n' | \"$mh\" xjobs -j1 --journal ../j --resume '>' all"
         );
         let outcome = place.shell(&script);
         assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
-        place.read(format!("{folder}/all"))
+        place.read(format!("{directory}/all"))
     };
     assert_eq!([run("a"), run("b"), run("a")], [b"x\n", b"x\n", b"x\n"]);
 }

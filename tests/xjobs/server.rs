@@ -9,7 +9,7 @@ use testkit::program::{Exit, TestProgram, left_out};
 fn listen(place: &Place, arguments: &[&str]) -> Running {
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(crate::place::binary());
-    command.args(["xjobs", "--listen", "q"]).args(arguments).current_dir(place.folder()).stdin(Stdio::null());
+    command.args(["xjobs", "--listen", "q"]).args(arguments).current_dir(place.directory()).stdin(Stdio::null());
     let streams = ["out", "err"].map(|name| std::fs::File::create(place.path(name)).expect("it is ours"));
     let [out, err] = streams;
     let running = Running { child: command.stdout(out).stderr(err).spawn().expect("the program starts") };
@@ -94,7 +94,7 @@ fn a_line_that_was_cut_off_is_no_job() {
     let Some(socat) = TestProgram::find("socat") else { return left_out("socat is not installed") };
     let place = Place::new();
     let mut server = listen(&place, &["-j1"]);
-    let socat = socat.in_directory(place.folder());
+    let socat = socat.in_directory(place.directory());
     let told = socat.run(["-", "UNIX-CONNECT:q"], b"touch whole\ntouch par").expect("it starts");
     assert_eq!(stdout(&told), "{\"error\":\"the last line has no end; it is no job\"}\n{\"taken\":1}\n");
     place.shell("\"$mh\" xjobs --send q --finish");
@@ -144,7 +144,7 @@ fn another_user_is_turned_away() {
     let words = ["--reuid", "54321", "--regid", "54321", "--clear-groups"].map(std::ffi::OsString::from);
     let words = words.into_iter().chain([program.into_os_string()]);
     let words = words.chain(["xjobs", "--send", "q", "touch", "hacked"].map(Into::into));
-    let outcome = setpriv.in_directory(place.folder()).run(words, b"").expect("it starts");
+    let outcome = setpriv.in_directory(place.directory()).run(words, b"").expect("it starts");
     assert_ne!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
     assert_eq!(place.shell("\"$mh\" xjobs --send q --finish").exit, Exit::Code(0));
     server.end();
@@ -160,7 +160,7 @@ fn who_waits_for_a_server_that_is_ended_is_told() {
     sender
         .args(["xjobs", "--send", "q", "--wait"])
         .stdin(std::fs::File::open(place.path("jobs")).expect("it is there"));
-    let sender = sender.current_dir(place.folder()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let sender = sender.current_dir(place.directory()).stderr(Stdio::piped()).spawn().expect("the program starts");
     wait_until("the job has begun", || place.has("begun"));
     rustix::process::kill_process(rustix::process::Pid::from_child(&server.child), rustix::process::Signal::TERM)
         .expect("it lives");

@@ -18,7 +18,7 @@ fn switches(process: i32) -> u64 {
 
 #[test]
 fn a_run_whose_jobs_just_run_is_never_awake() {
-    // With jobs of its own, of starters, behind a delay that has passed, and for a job that cannot have its cores; with a budget of its
+    // With jobs of its own, of spawners, behind a delay that has passed, and for a job that cannot have its cores; with a budget of its
     // own, and as part of a machine's.
     let long = "sleep 777\nsleep 777\nsleep 777\n";
     for (arguments, list, crew) in [
@@ -32,7 +32,7 @@ fn a_run_whose_jobs_just_run_is_never_awake() {
         let place = Place::new();
         place.write("list", list);
         let mut command = Command::new(binary());
-        command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.folder());
+        command.args(["xjobs", "-s", "list"]).args(arguments).current_dir(place.directory());
         command.env("MH_CREW_DIR", if crew.is_empty() { crew.into() } else { place.path(crew) });
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the program starts");
         let mut running = Running { child };
@@ -70,7 +70,7 @@ fn a_backlog_that_goes_at_once_lets_the_rest_of_the_list_go_on() {
         (0..400).for_each(|_| list.push_str("head -c 70000 /dev/zero\n"));
         place.write("list", &list);
         let output = File::create(place.path("out")).expect("ours");
-        let program = TestProgram::find("sh").expect("there is a shell").in_directory(place.folder());
+        let program = TestProgram::find("sh").expect("there is a shell").in_directory(place.directory());
         let script = format!("MH_CREW_DIR= {} xjobs -k -j3 -s list > out", binary().display());
         let outcome = program.run(["-c", &script], b"").expect("it starts");
         assert_eq!((outcome.exit, &outcome.stdout[..]), (Exit::Code(exit), &b""[..]), "{first}");
@@ -111,7 +111,7 @@ fn whoever_is_held_back_sleeps() {
         let place = Place::new();
         place.write("list", list);
         let mut command = Command::new(binary());
-        command.args(["xjobs", "-j2", "-s", "list"]).args(option).current_dir(place.folder()).env("MH_CREW_DIR", "");
+        command.args(["xjobs", "-j2", "-s", "list"]).args(option).current_dir(place.directory()).env("MH_CREW_DIR", "");
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut running = Running { child: command.spawn().expect("the program starts") };
         let guard = i32::try_from(running.child.id()).expect("a number");

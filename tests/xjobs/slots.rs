@@ -7,8 +7,8 @@ use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 fn xjobs(place: &Place, arguments: &[&str]) -> ProgramOutcome {
     let program =
-        TestProgram::at(binary()).in_directory(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
-    let program = program.with_variable("mh", binary()).with_variable("TMPDIR", place.folder());
+        TestProgram::at(binary()).in_directory(place.directory()).with_variable("MH_CREW_DIR", place.path("crew"));
+    let program = program.with_variable("mh", binary()).with_variable("TMPDIR", place.directory());
     program.run([&["xjobs", "-j2"], arguments].concat(), b"").expect("the program starts")
 }
 
@@ -36,7 +36,7 @@ fn a_make_in_a_job_uses_the_cores_that_no_job_needs() {
     // The user's own flags stay: -k goes on after an error.
     place.write("Makefile", "all: bad good\nbad:\n\t@false\ngood:\n\t@echo went on\n");
     let program =
-        TestProgram::at(binary()).in_directory(place.folder()).with_variable("MH_CREW_DIR", place.path("crew"));
+        TestProgram::at(binary()).in_directory(place.directory()).with_variable("MH_CREW_DIR", place.path("crew"));
     let outcome = program.with_variable("MAKEFLAGS", "k").run(["xjobs", "-j2", "make", ":::", "all"], b"");
     assert!(super::stdout(&outcome.expect("it starts")).contains("went on"));
 }
@@ -95,7 +95,7 @@ fn slots_that_nobody_uses_go_to_whoever_is_hungry() {
     File::create(place.path("endless")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file can be made");
     let start = |arguments: &[&str]| {
         let mut command = Command::new(binary());
-        command.args(arguments).current_dir(place.folder()).env("MH_CREW_DIR", place.path("crew"));
+        command.args(arguments).current_dir(place.directory()).env("MH_CREW_DIR", place.path("crew"));
         command.stdin(Stdio::null()).stdout(Stdio::null());
         Running { child: command.spawn().expect("the program starts") }
     };
@@ -145,7 +145,7 @@ fn slots_that_no_program_has_read_are_idle_cores() {
     // Slots are of the lowest class, which leaves cores that other programs keep busy, other tests among them.
     place.write("config", "[crew]\ngives_way = \"none\"\n");
     let mut command = Command::new(binary());
-    command.args(["xjobs", "-j2", "bash", "-c", &script, ":::", "x"]).current_dir(place.folder());
+    command.args(["xjobs", "-j2", "bash", "-c", &script, ":::", "x"]).current_dir(place.directory());
     command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", place.path("config")).stdin(Stdio::null());
     let mut runner = Running { child: command.spawn().expect("the program starts") };
     let idle = |timeout: &str| {

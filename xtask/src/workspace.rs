@@ -95,7 +95,7 @@ pub fn install(wanted: &[Packaged]) -> Vec<&'static str> {
 
 /// A program of this project as it is built for tests.
 pub fn built(name: &str) -> Result<PathBuf, String> {
-    Ok(target_folder()?.join("debug").join(name))
+    Ok(target_directory()?.join("debug").join(name))
 }
 
 /// The program of this project, built for release.

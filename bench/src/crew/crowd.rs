@@ -89,7 +89,7 @@ fn hands_out(bench: &Bench, is_over: impl Fn() -> bool) -> Vec<u64> {
     let mut looks = Vec::new();
     while !is_over() {
         let mut crew = Command::new(bench.program);
-        let output = crew.args(["crew", "--json"]).env("MH_CREW_DIR", bench.folder_of(Sharing::Budget)).output();
+        let output = crew.args(["crew", "--json"]).env("MH_CREW_DIR", bench.directory_of(Sharing::Budget)).output();
         let census = output.ok().and_then(|output| serde_json::from_slice::<Value>(&output.stdout).ok());
         looks.extend(census.and_then(|census| {
             Some(census["runs"].as_array()?.iter().filter_map(|run| run["holds"].as_u64()).sum::<u64>())
@@ -107,7 +107,7 @@ fn start(bench: &Bench, sharing: Sharing, run: usize, figures: &PathBuf) -> Resu
     let mut command = Command::new("/usr/bin/time");
     command.args(["-q", "-f", "%U %S %c %w", "-o"]).arg(figures).arg(bench.program);
     command.args(["tamp", "-q", "-k", "-f", "-3", &format!("-j{WIDTH}")]).arg(&bench.crowd_input);
-    command.arg("-o").arg(output(bench, run)).env("MH_CREW_DIR", bench.folder_of(sharing));
+    command.arg("-o").arg(output(bench, run)).env("MH_CREW_DIR", bench.directory_of(sharing));
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
     child.map_err(|error| format!("could not run time(1): {error}"))
 }

@@ -13,7 +13,7 @@ const WARM_UP: Duration = Duration::from_millis(500);
 /// A run that packs `input` into a file.
 fn packing(bench: &Bench, sharing: Sharing, class: &str) -> Tool {
     let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
-    let variable = format!("MH_CREW_DIR={}", text(&bench.folder_of(sharing)));
+    let variable = format!("MH_CREW_DIR={}", text(&bench.directory_of(sharing)));
     let output = bench.file(&format!("pair-{class}.zst"));
     let (program, input, out) = (text(bench.program), text(&bench.pair_input), text(&output));
     let words = ["env", &variable, &program, "tamp", "-q", "-k", "-f", "-3", "--priority", class, &input, "-o", &out];
@@ -31,7 +31,7 @@ impl Background {
         let mut command = Command::new(bench.program);
         command.args(["tamp", "-q", "-c", "--priority", class]).args(how);
         // LIMIT: a thousand times is longer than what runs beside it.
-        command.args(std::iter::repeat_n(&bench.pair_input, 1000)).env("MH_CREW_DIR", bench.folder_of(sharing));
+        command.args(std::iter::repeat_n(&bench.pair_input, 1000)).env("MH_CREW_DIR", bench.directory_of(sharing));
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         let child = child.map_err(|error| format!("could not run {}: {error}", bench.program.display()))?;
         std::thread::sleep(WARM_UP);

@@ -26,7 +26,7 @@ pub fn high_beside(bench: &Bench, low: Option<[&str; 2]>) -> Result<Beside, Stri
     let low = low.map(|low| Background::start(bench, Sharing::Budget, "low", &words(low))).transpose()?;
     let mut command = Command::new(bench.program);
     command.args(["tamp", "-q", "-c", "--priority", "high"]).args(words(["gz", "-9"])).arg(&bench.pair_input);
-    command.env("MH_CREW_DIR", bench.folder_of(Sharing::Budget)).stdin(Stdio::null()).stdout(Stdio::null());
+    command.env("MH_CREW_DIR", bench.directory_of(Sharing::Budget)).stdin(Stdio::null()).stdout(Stdio::null());
     let begin = Instant::now();
     let mut high = command.spawn().map_err(|error| format!("could not run {}: {error}", bench.program.display()))?;
     let has_all = until_it_has_all(bench, &mut high, begin);
@@ -45,7 +45,7 @@ fn until_it_has_all(bench: &Bench, high: &mut Child, begin: Instant) -> Option<D
     while high.try_wait().ok()?.is_none() {
         let mut crew = Command::new(bench.program);
         let output =
-            crew.args(["crew", "--json"]).env("MH_CREW_DIR", bench.folder_of(Sharing::Budget)).output().ok()?;
+            crew.args(["crew", "--json"]).env("MH_CREW_DIR", bench.directory_of(Sharing::Budget)).output().ok()?;
         if held_by(high.id(), &output.stdout).is_some_and(|held| held >= cores) {
             return Some(begin.elapsed());
         }

@@ -1,5 +1,5 @@
-//! Where the files suite works: a folder in memory, or a file system of its own on a loop device; and what lies in each: the tree,
-//! a flat folder, ten files. Makes them; measures nothing.
+//! Where the files suite works: a directory in memory, or a file system of its own on a loop device; and what lies in each: the tree,
+//! a flat directory, ten files. Makes them; measures nothing.
 
 use crate::undo::{Undo, shell};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use xtask::workspace;
 pub struct Sizes {
     /// What of the Linux source is unpacked.
     tree: &'static str,
-    /// Files of the flat folder.
+    /// Files of the flat directory.
     flat_files: usize,
     pub large_bytes: u64,
     /// What a run of the tree takes, at most.
@@ -40,12 +40,12 @@ impl Sizes {
     };
 }
 
-/// A folder with everything in it.
+/// A directory with everything in it.
 pub struct Place {
     /// Its file system, as the table shows it.
     pub name: &'static str,
-    pub folder: PathBuf,
-    /// The folder above the tree, and the tree's name in it.
+    pub directory: PathBuf,
+    /// The directory above the tree, and the tree's name in it.
     pub above_tree: PathBuf,
     pub tree_name: String,
     /// The last file of the tree, below it: what is taken out of an archive alone.
@@ -59,18 +59,18 @@ const LINUX: &str = "/usr/src/linux-source-6.1.tar.xz";
 
 impl Place {
     /// Where all would be; nothing is made.
-    pub fn named(name: &'static str, folder: &Path, tree: Option<&Path>, sizes: Sizes) -> Self {
-        let folder = folder.to_owned();
+    pub fn named(name: &'static str, directory: &Path, tree: Option<&Path>, sizes: Sizes) -> Self {
+        let directory = directory.to_owned();
         let (above_tree, tree_name) = tree
             .and_then(|tree| Some((tree.parent()?.to_owned(), tree.file_name()?.to_str()?.to_owned())))
-            .unwrap_or((folder.clone(), "linux".to_owned()));
-        let settle = touch_memory(&folder, sizes.run_bytes);
-        Self { name, folder, above_tree, tree_name, member: String::new(), sizes, settle }
+            .unwrap_or((directory.clone(), "linux".to_owned()));
+        let settle = touch_memory(&directory, sizes.run_bytes);
+        Self { name, directory, above_tree, tree_name, member: String::new(), sizes, settle }
     }
 
     /// A line of shell that has the kernel hold as much free memory as the large file takes.
     pub fn touch_for_large(&self) -> String {
-        touch_memory(&self.folder, self.sizes.large_bytes)
+        touch_memory(&self.directory, self.sizes.large_bytes)
     }
 
     pub fn tree(&self) -> PathBuf {
@@ -78,7 +78,7 @@ impl Place {
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.directory.join(name)
     }
 
     pub fn text(&self, name: &str) -> String {
@@ -87,11 +87,11 @@ impl Place {
 
     /// Makes what is not there yet; says what it is.
     pub fn make(&mut self, sizes: Sizes) -> Result<String, String> {
-        let failed = |error: std::io::Error| format!("could not make {}: {error}", self.folder.display());
-        std::fs::create_dir_all(&self.folder).map_err(failed)?;
-        let kind = shell(&format!("stat -f -c %T '{}'", self.folder.display()))?;
+        let failed = |error: std::io::Error| format!("could not make {}: {error}", self.directory.display());
+        std::fs::create_dir_all(&self.directory).map_err(failed)?;
+        let kind = shell(&format!("stat -f -c %T '{}'", self.directory.display()))?;
         if kind != self.name {
-            return Err(format!("{} is on {kind}; a folder in memory is needed: --data", self.folder.display()));
+            return Err(format!("{} is on {kind}; a folder in memory is needed: --data", self.directory.display()));
         }
         self.unpack_tree(sizes)?;
         make_files(&self.path("flat"), sizes.flat_files).map_err(failed)?;
@@ -102,7 +102,7 @@ impl Place {
         let counted = shell(&format!("find '{0}' | wc -l; du -sb '{0}' | cut -f 1", tree.display()))?;
         let (entries, bytes) = counted.split_once('\n').unwrap_or((&counted, "0"));
         let megabytes = bytes.trim().parse().unwrap_or(0.0) / 1e6;
-        let origin = if tree.starts_with(&self.folder) {
+        let origin = if tree.starts_with(&self.directory) {
             format!("linux-source-6.1 {}", sizes.tree)
         } else {
             self.tree_name.clone()
@@ -130,20 +130,20 @@ impl Place {
     }
 }
 
-/// A line of shell that has the kernel hold as many bytes of free memory, in pieces as `folder`'s file system takes for its files.
+/// A line of shell that has the kernel hold as many bytes of free memory, in pieces as `directory`'s file system takes for its files.
 // LIE: a virtual machine's memory is given back to its host while it is free, blocks of 2 MiB and more first, and to touch it again costs several times what
 // copying does. Where a file system takes large pieces for large writes (ext4 since Linux 6.16), memory that another's small ones have touched does not help.
-fn touch_memory(folder: &Path, bytes: u64) -> String {
-    let (touched, mebibytes) = (folder.join("touched"), bytes.div_ceil(1 << 20));
+fn touch_memory(directory: &Path, bytes: u64) -> String {
+    let (touched, mebibytes) = (directory.join("touched"), bytes.div_ceil(1 << 20));
     format!("dd if=/dev/zero of='{0}' bs=1M count={mebibytes} status=none && rm '{0}'", touched.display())
 }
 
 /// 0 to 4 KiB each, the same ones every time.
-fn make_files(folder: &Path, count: usize) -> std::io::Result<()> {
-    if folder.is_dir() {
+fn make_files(directory: &Path, count: usize) -> std::io::Result<()> {
+    if directory.is_dir() {
         return Ok(());
     }
-    let part = folder.with_extension("part");
+    let part = directory.with_extension("part");
     let _of_an_interrupted_run = std::fs::remove_dir_all(&part);
     std::fs::create_dir(&part)?;
     let bytes: Vec<u8> = (0..4096_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
@@ -151,7 +151,7 @@ fn make_files(folder: &Path, count: usize) -> std::io::Result<()> {
         let length = number.wrapping_mul(2_654_435_761) % 4097;
         std::fs::write(part.join(format!("file-{number:06}")), &bytes[..length])?;
     }
-    std::fs::rename(&part, folder)
+    std::fs::rename(&part, directory)
 }
 
 /// ext4 in a file, on a loop device; gone when dropped, as far as it came.
@@ -161,7 +161,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// With the tree and the flat folder of `memory` on it.
+    /// With the tree and the flat directory of `memory` on it.
     pub fn new(memory: &Place, sizes: Sizes) -> Result<Self, String> {
         let image = std::env::temp_dir().join(format!("mh-bench-files-{}.img", std::process::id()));
         let mount = image.with_extension("mount");
@@ -187,8 +187,8 @@ mod tests {
 
     #[test]
     fn files_are_made_once_and_of_all_sizes() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let flat = folder.path().join("flat");
+        let directory = tempfile::tempdir().expect("a folder");
+        let flat = directory.path().join("flat");
         make_files(&flat, 50).expect("they can be made");
         let lengths = || {
             let entries = std::fs::read_dir(&flat).expect("it is there");

@@ -68,7 +68,7 @@ impl<'a> Rows<'a> {
         self.cases.push(Case { needs, memory_mb_max: Some(MEMORY_MB_MAX), seconds_max: ROW_SECONDS, ..case });
     }
 
-    /// A line of shell with the place's words in it: @TREE, @NAME, @ABOVE (the folder above it) and @MEMBER (a file in it), @OUT and @HERE; and @MH.
+    /// A line of shell with the place's words in it: @TREE, @NAME, @ABOVE (the directory above it) and @MEMBER (a file in it), @OUT and @HERE; and @MH.
     fn line(&self, text: &str) -> String {
         let quoted = |path: &Path| format!("'{}'", path.display());
         let words = [
@@ -77,7 +77,7 @@ impl<'a> Rows<'a> {
             ("@NAME", format!("'{}'", self.place.tree_name)),
             ("@ABOVE", quoted(&self.place.above_tree)),
             ("@OUT", quoted(&self.out())),
-            ("@HERE", quoted(&self.place.folder)),
+            ("@HERE", quoted(&self.place.directory)),
             ("@MEMBER", format!("'{}'", self.place.member)),
         ];
         words.into_iter().fold(text.to_owned(), |text, (word, path)| text.replace(word, &path))
@@ -223,7 +223,7 @@ impl<'a> Rows<'a> {
         let (take, takes) = (taking(ours), rival(taking(theirs)));
         let is_listed = Verify::Plain(names.path.clone());
         self.add(&format!("list .{ending} of ours"), list, lists, is_listed, vec![archive.clone(), names]);
-        let member = |folder: PathBuf| folder.join(&self.place.tree_name).join(&self.place.member);
+        let member = |directory: PathBuf| directory.join(&self.place.tree_name).join(&self.place.member);
         let copy = member(self.out());
         let is_taken =
             Verify::Tree(Same { original: member(self.place.above_tree.clone()), copy, kept: Kept::Seconds });

@@ -51,7 +51,7 @@ impl Walk {
             return differs(what);
         }
         if left.is_dir() {
-            return self.folder(original, copy);
+            return self.directory(original, copy);
         }
         if left.is_symlink() && target(original)? != target(copy)? {
             return differs("its target");
@@ -62,7 +62,7 @@ impl Walk {
         Ok(())
     }
 
-    fn folder(&mut self, original: &Path, copy: &Path) -> Result<(), String> {
+    fn directory(&mut self, original: &Path, copy: &Path) -> Result<(), String> {
         let (left, right) = (names(original)?, names(copy)?);
         if left != right {
             let odd = left.iter().find(|name| !right.contains(name)).or(right.iter().find(|name| !left.contains(name)));
@@ -147,9 +147,9 @@ fn target(path: &Path) -> Result<PathBuf, String> {
 }
 
 /// Sorted.
-fn names(folder: &Path) -> Result<Vec<OsString>, String> {
-    let failed = |error: std::io::Error| format!("could not list {}: {error}", folder.display());
-    let entries = std::fs::read_dir(folder).map_err(failed)?;
+fn names(directory: &Path) -> Result<Vec<OsString>, String> {
+    let failed = |error: std::io::Error| format!("could not list {}: {error}", directory.display());
+    let entries = std::fs::read_dir(directory).map_err(failed)?;
     let mut names =
         entries.map(|entry| entry.map(|entry| entry.file_name())).collect::<Result<Vec<_>, _>>().map_err(failed)?;
     names.sort();
@@ -173,22 +173,22 @@ mod tests {
     type Change = fn(&Path);
 
     fn pair() -> (tempfile::TempDir, Same) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let original = folder.path().join("original");
+        let directory = tempfile::tempdir().expect("a folder");
+        let original = directory.path().join("original");
         std::fs::create_dir_all(original.join("inner")).expect("folders");
         std::fs::write(original.join("inner/file"), vec![7; PIECE_BYTES + 5]).expect("a file");
         std::fs::hard_link(original.join("inner/file"), original.join("again")).expect("a link");
         symlink("nowhere", original.join("link")).expect("a link");
-        let copy = folder.path().join("copy");
+        let copy = directory.path().join("copy");
         let same = Same { original, copy, kept: Kept::Nanoseconds };
         let status = Command::new("cp").arg("-a").args([&same.original, &same.copy]).status().expect("cp is there");
         assert!(status.success());
-        (folder, same)
+        (directory, same)
     }
 
     #[test]
     fn a_copy_is_the_same_and_a_plain_copy_has_the_modes_alone() {
-        let (_folder, same) = pair();
+        let (_directory, same) = pair();
         assert_eq!(same.check(), Ok(()));
         std::fs::remove_dir_all(&same.copy).expect("it was there");
         Command::new("cp").arg("-r").args([&same.original, &same.copy]).status().expect("cp is there");
@@ -237,9 +237,9 @@ mod tests {
             }),
         ];
         for (expected, change) in changes {
-            let (_folder, same) = pair();
+            let (_directory, same) = pair();
             change(&same.copy);
-            // The change has given the folder another time: it is not what is looked for.
+            // The change has given the directory another time: it is not what is looked for.
             let status = Command::new("touch").arg("-r").arg(&same.original).arg(&same.copy).status();
             assert!(status.expect("touch").success());
             let said = same.check().expect_err(expected);

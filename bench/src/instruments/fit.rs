@@ -119,7 +119,7 @@ fn postgres(program: &Path, few: usize, many: usize) -> Result<Priced, String> {
 
 /// A memory control group of version 1, below this process's own.
 struct Group {
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Group {
@@ -127,24 +127,26 @@ impl Group {
         let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let own = groups.lines().find_map(|line| line.split_once(":memory:")).map_or("", |(_, path)| path);
         let mount = Path::new("/sys/fs/cgroup/memory");
-        let above =
-            [mount.join(own.trim_start_matches('/')), mount.to_owned()].into_iter().find(|folder| folder.is_dir());
-        let folder =
+        let above = [mount.join(own.trim_start_matches('/')), mount.to_owned()]
+            .into_iter()
+            .find(|directory| directory.is_dir());
+        let directory =
             above.ok_or("no memory controller of version 1")?.join(format!("mh-bench-{name}-{}", std::process::id()));
-        std::fs::create_dir(&folder).map_err(|error| format!("no control group can be made: {error}"))?;
-        Ok(Self { folder })
+        std::fs::create_dir(&directory).map_err(|error| format!("no control group can be made: {error}"))?;
+        Ok(Self { directory })
     }
 
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""]).arg(&self.folder).arg(program);
+        command.args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""]).arg(&self.directory).arg(program);
         command
     }
 
     fn bytes(&self) -> Result<f64, String> {
         std::thread::sleep(Duration::from_secs(1));
         let read = |file: &str| {
-            std::fs::read_to_string(self.folder.join(file)).map_err(|error| format!("could not read {file}: {error}"))
+            std::fs::read_to_string(self.directory.join(file))
+                .map_err(|error| format!("could not read {file}: {error}"))
         };
         let number = |text: &str| text.trim().parse::<f64>().map_err(|error| error.to_string());
         let statistics = read("memory.stat")?;
@@ -157,7 +159,7 @@ impl Drop for Group {
     fn drop(&mut self) {
         // Processes that end take a moment to leave; a group that is not empty stays.
         for _ in 0..100 {
-            if std::fs::remove_dir(&self.folder).is_ok() {
+            if std::fs::remove_dir(&self.directory).is_ok() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -191,10 +193,10 @@ impl Drop for Worker {
     }
 }
 
-/// A throw-away PostgreSQL: its own folder and socket, no network, not root.
+/// A throw-away PostgreSQL: its own directory and socket, no network, not root.
 struct Server {
     postmaster: Child,
-    folder: PathBuf,
+    directory: PathBuf,
     programs: PathBuf,
 }
 
@@ -203,23 +205,23 @@ impl Server {
         let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
         let programs = versions.map(|version| version.path().join("bin")).find(|bin| bin.join("initdb").exists());
         let programs = programs.ok_or("PostgreSQL is not installed")?;
-        let folder = std::env::temp_dir().join(format!("mh-bench-fit-{}", std::process::id()));
+        let directory = std::env::temp_dir().join(format!("mh-bench-fit-{}", std::process::id()));
         let user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"];
         let quietly = |command: &mut Command| {
             let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
             if status.is_ok_and(|status| status.success()) { Ok(()) } else { Err(format!("{command:?} failed")) }
         };
-        quietly(Command::new("setpriv").args(user).args(["mkdir", "-m", "700"]).arg(&folder))?;
-        let data = folder.join("data");
+        quietly(Command::new("setpriv").args(user).args(["mkdir", "-m", "700"]).arg(&directory))?;
+        let data = directory.join("data");
         quietly(
             Command::new("setpriv").args(user).arg(programs.join("initdb")).args(["-A", "trust", "-D"]).arg(&data),
         )?;
         let mut postgres = group.command(Path::new("setpriv"));
-        postgres.args(user).arg(programs.join("postgres")).arg("-D").arg(data).arg("-k").arg(&folder);
+        postgres.args(user).arg(programs.join("postgres")).arg("-D").arg(data).arg("-k").arg(&directory);
         postgres.args(["-c", "listen_addresses=", "-c", "autovacuum=off"]).stdin(Stdio::null());
         let postmaster = postgres.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let postmaster = postmaster.map_err(|error| format!("the server does not start: {error}"))?;
-        let server = Self { postmaster, folder, programs };
+        let server = Self { postmaster, directory, programs };
         for _ in 0..600 {
             if server.session().is_ok() {
                 return Ok(server);
@@ -234,7 +236,7 @@ impl Server {
         let query = "select count(*) from pg_class c join pg_attribute a on a.attrelid = c.oid";
         let mut psql = Command::new(self.programs.join("psql"));
         // The query first, then what comes from standard input, which is nothing until its end.
-        psql.arg("-h").arg(&self.folder).args(["-U", "postgres", "-qAtX", "-c", query, "-f", "-", "postgres"]);
+        psql.arg("-h").arg(&self.directory).args(["-U", "postgres", "-qAtX", "-c", query, "-f", "-", "postgres"]);
         Worker::start(&mut psql)
     }
 }
@@ -244,6 +246,6 @@ impl Drop for Server {
         // Fast shutdown: sessions are ended.
         let _gone_already = Command::new("kill").args(["-INT", &self.postmaster.id().to_string()]).status();
         let _ended = self.postmaster.wait();
-        let _stays_behind = std::fs::remove_dir_all(&self.folder);
+        let _stays_behind = std::fs::remove_dir_all(&self.directory);
     }
 }

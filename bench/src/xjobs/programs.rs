@@ -12,7 +12,7 @@ const JOB: &str = include_str!("../../jobs/job.c");
 
 /// Everything that is run.
 pub struct Programs {
-    folder: PathBuf,
+    directory: PathBuf,
     pub ours: String,
     pub floor: String,
     /// A job that starts like any program, and one without a dynamic linker, beside which a runner's own work shows.
@@ -59,26 +59,26 @@ impl Own {
 
 impl Programs {
     /// Where all would be; nothing is made.
-    pub fn named(ours: &Path, folder: &Path) -> Self {
-        let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
+    pub fn named(ours: &Path, directory: &Path) -> Self {
+        let path = |name: &str| directory.join(name).to_string_lossy().into_owned();
         Self {
             ours: ours.to_string_lossy().into_owned(),
             floor: path("floor"),
             job: path("job"),
             static_job: path("job-static"),
             rust_parallel: "rust-parallel".to_owned(),
-            folder: folder.to_owned(),
+            directory: directory.to_owned(),
         }
     }
 
     /// Compiles what is ours to compile; what cannot be had is missed row by row.
-    pub fn make(ours: &Path, folder: &Path) -> Result<Self, String> {
-        let mut programs = Self::named(ours, folder);
+    pub fn make(ours: &Path, directory: &Path) -> Result<Self, String> {
+        let mut programs = Self::named(ours, directory);
         for (name, source) in [("floor.c", FLOOR), ("job.c", JOB)] {
-            let path = folder.join(name);
+            let path = directory.join(name);
             std::fs::write(&path, source).map_err(|error| format!("could not write {}: {error}", path.display()))?;
         }
-        let source = |name: &str| folder.join(name).to_string_lossy().into_owned();
+        let source = |name: &str| directory.join(name).to_string_lossy().into_owned();
         workspace::run("cc", &["-O2", "-o", &programs.floor, &source("floor.c")])?;
         workspace::run("cc", &["-O2", "-o", &programs.job, &source("job.c")])?;
         workspace::run("cc", &["-O2", "-static", "-o", &programs.static_job, &source("job.c")])?;
@@ -88,9 +88,9 @@ impl Programs {
         Ok(programs)
     }
 
-    /// A file in the suite's folder.
+    /// A file in the suite's directory.
     pub fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.directory.join(name)
     }
 
     pub fn floor(&self) -> Runner {
@@ -150,7 +150,7 @@ impl Runner {
 
 /// Built once, kept beside what cargo builds. Without a network, or with a compiler that it does not like, it is missing.
 fn installed_rust_parallel() -> Result<String, String> {
-    let root = release_folder()?.join("bench-tools");
+    let root = release_directory()?.join("bench-tools");
     let program = root.join("bin/rust-parallel");
     if !program.is_file() {
         println!("=== cargo install rust-parallel");
@@ -160,7 +160,7 @@ fn installed_rust_parallel() -> Result<String, String> {
     Ok(program.to_string_lossy().into_owned())
 }
 
-fn release_folder() -> Result<PathBuf, String> {
+fn release_directory() -> Result<PathBuf, String> {
     let binary = workspace::release_binary()?;
     Ok(binary.parent().and_then(Path::parent).expect("it stands two folders below").to_owned())
 }

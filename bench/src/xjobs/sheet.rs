@@ -1,4 +1,4 @@
-//! The run folder of the xjobs suite: README.md with the tables, raw.csv with every run. Judges by `judge`; measures nothing.
+//! The run directory of the xjobs suite: README.md with the tables, raw.csv with every run. Judges by `judge`; measures nothing.
 
 use super::Taken;
 use super::races::{Judged, Race};
@@ -204,18 +204,19 @@ impl Sheet {
         self.failures.push(format!("{name}: {}", message.replace(['\n', '|'], " ")));
     }
 
-    /// Writes the folder; an error if anything failed.
+    /// Writes the directory; an error if anything failed.
     pub fn finish(self, suffix: &str) -> Result<(), String> {
-        let folder = record::unused_run(suffix);
-        self.write(&folder)?;
-        println!("{} targets missed; written to {}", self.missed, folder.display());
+        let directory = record::unused_run(suffix);
+        self.write(&directory)?;
+        println!("{} targets missed; written to {}", self.missed, directory.display());
         if self.failures.is_empty() { Ok(()) } else { Err(format!("bench failed: {}", self.failures.join("; "))) }
     }
 
-    fn write(&self, folder: &Path) -> Result<(), String> {
-        std::fs::create_dir_all(folder).map_err(|error| format!("could not make {}: {error}", folder.display()))?;
+    fn write(&self, directory: &Path) -> Result<(), String> {
+        std::fs::create_dir_all(directory)
+            .map_err(|error| format!("could not make {}: {error}", directory.display()))?;
         for (name, text) in [("raw.csv", &self.raw), ("README.md", &self.readme())] {
-            let path = folder.join(name);
+            let path = directory.join(name);
             std::fs::write(&path, text).map_err(|error| format!("could not write {}: {error}", path.display()))?;
         }
         Ok(())
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_folder_has_every_run_and_every_verdict() {
+    fn a_run_directory_has_every_run_and_every_verdict() {
         let programs = Programs::named(Path::new("/mh"), Path::new("/d"));
         let mut sheet = Sheet::begin("cargo xtask bench xjobs".to_owned(), "/nowhere".to_owned());
         let races = races::all(&programs, QUICK);
@@ -290,9 +291,9 @@ mod tests {
         sheet.figure("wake-ups", &Figure::at_most("all", 0.0, "a second", 0.0));
         sheet.figure("wake-ups", &Figure::at_most("all", f64::NAN, "a second", 0.0));
         sheet.failed("a list", "its output\nis not | whole");
-        let folder = tempfile::tempdir().expect("a folder");
-        sheet.write(folder.path()).expect("it can be written");
-        let readme = std::fs::read_to_string(folder.path().join("README.md")).expect("it is there");
+        let directory = tempfile::tempdir().expect("a folder");
+        sheet.write(directory.path()).expect("it can be written");
+        let readme = std::fs::read_to_string(directory.path().join("README.md")).expect("it is there");
         assert!(readme.contains("| **1.10** | 1.10 | <= 1.15 (aim 1.05) | met |"), "{readme}");
         assert!(readme.contains("| **2.00** | 2.00 | <= 1.35 (aim 1.20) | **missed** |"), "{readme}");
         assert!(readme.contains("| 64.0 | +14.0 | 4.1 | <= 10.00 (aim 5.00) us | **missed** |"), "{readme}");
@@ -300,7 +301,7 @@ mod tests {
         assert!(readme.contains("- a list: its output is not   whole"), "{readme}");
         let cells = |line: &&str| line.matches('|').count();
         assert!(readme.lines().filter(|line| line.contains("x true")).all(|line| cells(&line) == 12), "{readme}");
-        let raw = std::fs::read_to_string(folder.path().join("raw.csv")).expect("it is there");
+        let raw = std::fs::read_to_string(directory.path().join("raw.csv")).expect("it is there");
         assert!(
             raw.lines()
                 .all(|line| line.split('"').step_by(2).map(|part| part.matches(',').count()).sum::<usize>() == 7)

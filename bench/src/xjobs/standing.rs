@@ -163,10 +163,10 @@ fn worker_of(guard: u32) -> Result<u32, String> {
 
 /// Times that any thread of a process went to sleep or was pushed off its CPU.
 fn switches(process: u32) -> Result<u64, String> {
-    let folder = PathBuf::from(format!("/proc/{process}/task"));
-    let failed = |error: std::io::Error| format!("could not read {}: {error}", folder.display());
+    let directory = PathBuf::from(format!("/proc/{process}/task"));
+    let failed = |error: std::io::Error| format!("could not read {}: {error}", directory.display());
     let mut all = 0;
-    for thread in std::fs::read_dir(&folder).map_err(failed)? {
+    for thread in std::fs::read_dir(&directory).map_err(failed)? {
         let path = thread.map_err(failed)?.path().join("status");
         all += field(&path, "voluntary_ctxt_switches:")? + field(&path, "nonvoluntary_ctxt_switches:")?;
     }

@@ -382,7 +382,7 @@ pub fn before_path(care: FileCare, status: impl FnOnce() -> Option<Stat>) {
     }
 }
 
-/// A name will be another. What is below a folder, or behind a link, goes with it.
+/// A name will be another. What is below a directory, or behind a link, goes with it.
 pub fn before_rename(status: impl FnOnce() -> Option<Stat>) {
     if identities::any()
         && let Some(status) = status()

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 static PLACES: RwLock<()> = RwLock::new(());
 
 struct Place {
-    folder: TempDir,
+    directory: TempDir,
     _shared: Option<RwLockReadGuard<'static, ()>>,
 }
 
@@ -29,11 +29,11 @@ impl Place {
 
     fn with(shared: Option<RwLockReadGuard<'static, ()>>) -> Self {
         shim::begin(true);
-        Self { folder: tempfile::tempdir().expect("a folder"), _shared: shared }
+        Self { directory: tempfile::tempdir().expect("a folder"), _shared: shared }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     fn make(&self, name: &str) -> File {

@@ -1,6 +1,6 @@
 //! Archives whose names, links and kinds lead to where nothing may change.
 
-use super::{Case, bytes, case, file, folder, hard_link, long, member, padded, pax, symlink};
+use super::{Case, bytes, case, directory, file, hard_link, long, member, padded, pax, symlink};
 
 pub fn cases() -> Vec<Case> {
     [names(), links(), kinds(), bombs()].into_iter().flatten().collect()
@@ -19,7 +19,7 @@ fn names() -> Vec<Case> {
         case(
             "03-nothing",
             "names of nothing, slashes and dots",
-            &[file(""), file("/"), file("./."), folder("./", 0o755)],
+            &[file(""), file("/"), file("./."), directory("./", 0o755)],
         ),
         case(
             "11-deeper-than-a-path",
@@ -40,7 +40,7 @@ fn names() -> Vec<Case> {
                 file("Name"),
                 file("name"),
                 symlink("D", "../outside"),
-                folder("d", 0o755),
+                directory("d", 0o755),
                 file("d/x"),
                 pax(&[("path", "e\u{301}")]),
                 file("x"),
@@ -87,12 +87,12 @@ fn links() -> Vec<Case> {
         case(
             "06-link-then-folder",
             "a link, then a folder of its name: what the link leads to keeps its mode",
-            &[symlink("x", "../outside"), folder("x", 0o777)],
+            &[symlink("x", "../outside"), directory("x", 0o777)],
         ),
         case(
             "07-folder-then-link",
             "the folder's mode and time come last, when a link has its name",
-            &[folder("x", 0o777), symlink("x", "../outside")],
+            &[directory("x", 0o777), symlink("x", "../outside")],
         ),
         case(
             "08-hard-links-out",
@@ -120,7 +120,7 @@ fn links() -> Vec<Case> {
             "12-links-through-links",
             "a way out that no look at single names shows",
             &[
-                folder("a", 0o755),
+                directory("a", 0o755),
                 symlink("a/b", ".."),
                 symlink("c", "a/b/.."),
                 file("c/outside/x"),
@@ -141,14 +141,21 @@ fn kinds() -> Vec<Case> {
             "the same path again and again, in every order: the last one stays",
             &(0..8)
                 .flat_map(|_| {
-                    [file("p"), symlink("p", "../outside"), folder("p", 0o700), hard_link("p", "q"), file("q")]
+                    [file("p"), symlink("p", "../outside"), directory("p", 0o700), hard_link("p", "q"), file("q")]
                 })
                 .collect::<Vec<_>>(),
         ),
         case(
             "39-folders-that-bar-the-way",
             "folders without rights for anybody, before what is in them",
-            &[folder("d", 0), file("d/a"), folder("e", 0o555), file("e/b"), folder("e/f", 0o500), file("e/f/c")],
+            &[
+                directory("d", 0),
+                file("d/a"),
+                directory("e", 0o555),
+                file("e/b"),
+                directory("e/f", 0o500),
+                file("e/f/c"),
+            ],
         ),
         case(
             "40-set-id",
@@ -158,7 +165,7 @@ fn kinds() -> Vec<Case> {
                 with_capability,
                 file("capable"),
                 super::header(b'0', "theirs", 0, |block| super::put(block, 108, b"0303240")),
-                folder("sticky", 0o1777),
+                directory("sticky", 0o1777),
             ],
         ),
         case(
@@ -177,7 +184,7 @@ fn kinds() -> Vec<Case> {
         case(
             "42-what-is-there",
             "what is there already is a link, a named pipe, another name of something precious",
-            &[file("precious-link"), file("fifo"), file("precious-name"), folder("before", 0o777)],
+            &[file("precious-link"), file("fifo"), file("precious-name"), directory("before", 0o777)],
         ),
         bytes("25-no-end-mark", "no zero blocks at the end: an archive all the same", file("a")),
         bytes(

@@ -122,12 +122,12 @@ hook! {
     fn futimens(number: c_int, times: *const timespec) -> c_int, next => {
         told(set_times(number, times), next)
     };
-    fn utimensat(folder: c_int, path: *const c_char, times: *const timespec, flags: c_int) -> c_int, next => {
+    fn utimensat(directory: c_int, path: *const c_char, times: *const timespec, flags: c_int) -> c_int, next => {
         if path.is_null() {
             // Without a path it is about the descriptor.
-            return told(set_times(folder, times), next);
+            return told(set_times(directory, times), next);
         }
-        super::paths::before_path(folder, path, flags, shim::FileCare::Now);
+        super::paths::before_path(directory, path, flags, shim::FileCare::Now);
         next()
     };
     fn fsetxattr(number: c_int, name: *const c_char, value: *const c_void, count: size_t, flags: c_int) -> c_int, next => {

@@ -125,7 +125,7 @@ hook! {
         // SAFETY: the program's arguments but for the variables.
         becoming_with(variables, next, |variables| unsafe { libc::fexecve(number, arguments, variables) })
     };
-    fn execveat(folder: c_int, path: *const c_char, arguments: Words, variables: Words, flags: c_int) -> c_int, next => becoming(next);
+    fn execveat(directory: c_int, path: *const c_char, arguments: Words, variables: Words, flags: c_int) -> c_int, next => becoming(next);
     fn posix_spawn(pid: *mut pid_t, path: *const c_char, actions: *const posix_spawn_file_actions_t, how: *const posix_spawnattr_t, arguments: Words, variables: Words) -> c_int, next => behind_all(next);
     fn posix_spawnp(pid: *mut pid_t, file: *const c_char, actions: *const posix_spawn_file_actions_t, how: *const posix_spawnattr_t, arguments: Words, variables: Words) -> c_int, next => behind_all(next);
     fn system(line: *const c_char) -> c_int, next => behind_all(next);
