@@ -15,7 +15,7 @@ use crew::budget::{CrewDirectory, Weight};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
-use mh_kit::report::print;
+use mh_kit::report::{json_line, print};
 use mh_kit::shared_args::{PriorityArg, parse_weight};
 use mh_kit::sharing::crew_folder;
 
@@ -127,7 +127,7 @@ fn show(context: &Context, folder: &CrewDirectory, json: bool) -> Result<Outcome
         // Nobody has said which CPUs are to be shared: all that a run would find.
         (census.cpus, census.free) = (context.machine.hands_allowed(), context.machine.hands_allowed());
     }
-    let as_json = || format!("{}\n", serde_json::to_string(&census).expect("plain data"));
+    let as_json = || json_line(&census);
     print(&if json { as_json() } else { show::as_text(&census) })?;
     Ok(Outcome::Done)
 }

@@ -3,6 +3,7 @@
 //! Under the old name, xjobs, it has that program's words and prints what it prints (`old_name`).
 
 mod ask;
+mod begin;
 mod dry_run;
 mod explain;
 mod inputs;
@@ -26,7 +27,7 @@ use jobs::run::{FinishedRun, JobTally, RunSurroundings, TimeLimit, run as run_jo
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, OldNames, Signals};
 use mh_kit::failure::{Failure, Outcome, with_causes};
-use mh_kit::shared_args::{PriorityArg, ReportFormat, StandingArgs, parse_size};
+use mh_kit::shared_args::{PriorityArg, ReportFormat, StandingArgs, parse_size, with_help};
 use mh_kit::sharing;
 use more_args::{ParallelArgs, ServerArgs};
 use plan::Job;
@@ -271,8 +272,8 @@ fn parse_limit(text: &str) -> Result<TimeLimit, String> {
 }
 
 fn command() -> Command {
-    more_args::with_refused(XjobsArgs::augment_args(Command::new("xjobs")))
-        .mut_arg("weight", |weight| weight.help("Share among runs of the same class; 100 is usual"))
+    let command = more_args::with_refused(XjobsArgs::augment_args(Command::new("xjobs")));
+    with_help(command, "weight", "Share among runs of the same class; 100 is usual")
         .version(env!("CARGO_PKG_VERSION"))
         .disable_version_flag(true)
         .after_help(
@@ -337,9 +338,9 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
         .map_err(|error| refused(&format!("set up signal handling: {}", with_causes(&error))))?;
     sys::signals::children_announce_stops();
     lower_priority(context, args.standing.priority(), args.parallel.nice);
-    plan::allow_descriptors(context, &job);
-    let books = plan::open_books(context, args, &job.options.template)?;
-    let streams = plan::own_streams()?;
+    begin::allow_descriptors(context, &job);
+    let books = begin::open_books(context, args, &job.options.template)?;
+    let streams = begin::own_streams()?;
     let tally = Arc::new(JobTally::default());
     let total = job.total;
     let width = job.options.width;
@@ -363,7 +364,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     let mut teller = Teller::new(context, &job, args);
     teller.shares_terminal = [progress.is_some() && context.terminals.stdout, progress.is_some()];
     let source = job.source.take().expect("a plan has a source, and it is taken once").open()?;
-    let plan::Books { journal, joblog, done } = books;
+    let begin::Books { journal, joblog, done } = books;
     let host = &context.host;
     let around = RunSurroundings { signals: &signals, host, streams, journal, joblog, done, total, tally, watched };
     let ran = run_jobs(job.options, source, lease, around, &mut teller);

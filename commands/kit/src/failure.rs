@@ -103,9 +103,10 @@ fn show(asked: &clap::Error) -> u8 {
     }
 }
 
-/// COMPAT: as env(1), nice(1) and the like end when a program cannot be run: it was not there, or it was.
-const NOT_FOUND: u8 = 127;
-const NOT_RUNNABLE: u8 = 126;
+/// COMPAT: as env(1), nice(1) and the like end when a program cannot be run: it was not there.
+pub const NOT_FOUND: u8 = 127;
+/// It was there.
+pub const NOT_RUNNABLE: u8 = 126;
 
 /// `program`, which the user named, cannot be run.
 pub fn program_not_run(command: &str, program: &OsStr, error: &std::io::Error) -> Failure {

@@ -4,7 +4,7 @@ pub mod live;
 pub mod pace;
 
 use crate::failure::{Failure, with_causes};
-use clap::{Args, Command};
+use clap::Args;
 use std::error::Error;
 use std::time::Duration;
 
@@ -40,11 +40,6 @@ impl FormatArgs {
             (false, false) => Format::Text,
         }
     }
-}
-
-/// `command` with another help for its option `name`.
-pub fn with_help(command: Command, name: &str, help: &'static str) -> Command {
-    command.mut_arg(name, |option| option.help(help))
 }
 
 /// A failure of the machine or of a file, in words.

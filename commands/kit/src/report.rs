@@ -98,6 +98,11 @@ pub fn print_as(command: &'static str, text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Plain data as one JSON object on a line of its own.
+pub fn json_line<T: Serialize + ?Sized>(data: &T) -> String {
+    serde_json::to_string(data).expect("plain data") + "\n"
+}
+
 /// `--explain`.
 pub fn show_plan(context: &Context, plan: &Plan, format: Option<ReportFormat>) -> Result<(), Failure> {
     let mut plan = plan.clone();
@@ -108,7 +113,7 @@ pub fn show_plan(context: &Context, plan: &Plan, format: Option<ReportFormat>) -
         plan.choose("settings", words, path);
     }
     match format {
-        Some(ReportFormat::Json) => print(&(serde_json::to_string(&plan).expect("plain data") + "\n")),
+        Some(ReportFormat::Json) => print(&json_line(&plan)),
         _ => print(&plan_text(&plan)),
     }
 }
@@ -140,7 +145,7 @@ struct JsonReport<'a> {
 }
 
 fn report_json(finished: &Finished<'_>, verdict: &Verdict) -> String {
-    serde_json::to_string(&JsonReport { finished, verdict }).expect("plain data") + "\n"
+    json_line(&JsonReport { finished, verdict })
 }
 
 /// `41.2 GB -> 13.9 GB (66.2 % smaller)`.

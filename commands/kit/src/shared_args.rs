@@ -2,7 +2,7 @@
 
 use crate::settings::CrewSettings;
 use clap::builder::TypedValueParser;
-use clap::{Args, ValueEnum};
+use clap::{Args, Command, ValueEnum};
 use crew::budget::{Priority, Weight};
 use serde::Deserialize;
 use std::ops::Range;
@@ -145,6 +145,11 @@ impl SharedArgs {
     pub fn hands_asked(&self) -> Option<usize> {
         self.hands.filter(|&hands| hands > 0)
     }
+}
+
+/// `command` with another help for its option `name`; the order of options stays, which `mut_arg` would change.
+pub fn with_help(command: Command, name: &str, help: &'static str) -> Command {
+    command.mut_args(|option| if option.get_id() == name { option.help(help) } else { option })
 }
 
 /// LIMIT: shares that can be asked for. More would let one run have all there is, as a higher class does.

@@ -16,7 +16,7 @@ use lab::timers::{Load, METHODS, Method};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome, with_causes};
-use mh_kit::report::print;
+use mh_kit::report::{json_line, print};
 use serde::Serialize;
 use span::parse_span;
 use std::num::NonZeroU64;
@@ -111,7 +111,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         None => {
             let report = measure(context, &args)?;
             print(&match (args.json, args.csv) {
-                (true, _) => serde_json::to_string(&report).expect("plain data") + "\n",
+                (true, _) => json_line(&report),
                 (_, true) => show::as_csv(&report),
                 _ => show::as_text(&report),
             })?;

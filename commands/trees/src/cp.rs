@@ -381,3 +381,49 @@ fn plan(context: &Context, args: &CpArgs, manner: &Manner, jobs: &[Job]) -> Plan
     mh_kit::sharing::explain(&mut plan);
     plan
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Host;
+    use mh_kit::context::Terminals;
+    use mh_kit::settings::Settings;
+    use testkit::fake_machine::FakeMachine;
+
+    /// The plan to copy `source` to `target`, with these options.
+    fn planned(machine: &FakeMachine, options: &str, source: &str, target: &str) -> Plan {
+        let context = Context::on(Host::rooted_at(machine.root()), Terminals::default(), Settings::default());
+        let typed = ["cp"].into_iter().chain(options.split_whitespace()).chain([source, target]);
+        let matches = command().get_matches_from(typed);
+        let args = CpArgs::from_arg_matches(&matches).expect("good options");
+        let manner = manner::of(&context, &args, &matches).expect("a manner");
+        let job = Job { source: source.as_bytes().to_vec(), target: target.as_bytes().to_vec() };
+        plan(&context, &args, &manner, &[job])
+    }
+
+    fn hands(machine: &FakeMachine, options: &str, source: &str, target: &str) -> String {
+        let plan = planned(machine, options, source, target);
+        plan.about("hands").map(|choice| choice.decision.clone()).expect("it is decided")
+    }
+
+    #[test]
+    fn hands_follow_the_machine_the_options_both_sides_and_the_questions() {
+        let machine = FakeMachine::new(6, 1 << 30).with_rotating_disk("/slow").with_network_folder("/far");
+        assert_eq!(hands(&machine, "-r", "/a", "/b"), "up to 6");
+        assert_eq!(hands(&machine, "-r -j 2", "/a", "/b"), "up to 2");
+        assert_eq!(hands(&machine, "-r", "/slow", "/b"), "1 hand");
+        assert_eq!(hands(&machine, "-r", "/a", "/slow/b"), "1 hand", "either side, also of what is not there yet");
+        assert_eq!(hands(&machine, "-r", "/far", "/slow/b"), "1 hand", "a turning disk decides");
+        assert_eq!(hands(&machine, "-r", "/a", "/far/b"), "24 workers on 6 hands");
+        assert_eq!(hands(&machine, "-r -j 5", "/slow", "/b"), "up to 5", "who asks gets it");
+        assert_eq!(hands(&machine, "-ri", "/a", "/b"), "1", "questions come one after the other");
+    }
+
+    #[test]
+    fn times_of_folders_are_planned_where_they_are_kept() {
+        let machine = FakeMachine::new(2, 1 << 30);
+        assert_eq!(planned(&machine, "-r", "/a", "/b").purpose, "cp /a");
+        assert!(planned(&machine, "-r", "/a", "/b").about("folders").is_none());
+        assert!(planned(&machine, "-a", "/a", "/b").about("folders").is_some());
+    }
+}

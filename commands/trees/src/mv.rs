@@ -16,7 +16,7 @@ use crew::plan::Plan;
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
-use mh_kit::report::{counted, show_plan};
+use mh_kit::report::{counted, json_line, show_plan};
 use mh_kit::shared_args::{ReportFormat, SharedArgs};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -187,7 +187,7 @@ fn report(context: &Context, shared: &SharedArgs, renames: &Renames) {
     let text = match shared.report {
         None => return,
         Some(ReportFormat::Json) if *copied > 0 && !dry_run => return,
-        Some(ReportFormat::Json) => serde_json::to_string(renames).expect("plain data") + "\n",
+        Some(ReportFormat::Json) => json_line(renames),
         Some(ReportFormat::Text) => {
             let would_have = if *dry_run { "would have " } else { "" };
             let others = match (copied, dry_run) {

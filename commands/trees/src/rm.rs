@@ -366,3 +366,48 @@ pub fn kind_name(kind: FileType, bytes: u64) -> &'static str {
         FileType::Other => "weird file",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Host;
+    use mh_kit::context::Terminals;
+    use mh_kit::settings::Settings;
+    use testkit::fake_machine::FakeMachine;
+
+    fn planned(machine: &FakeMachine, typed: &str) -> Plan {
+        let context = Context::on(Host::rooted_at(machine.root()), Terminals::default(), Settings::default());
+        let matches = command().get_matches_from(typed.split(' '));
+        let args = RmArgs::from_arg_matches(&matches).expect("good options");
+        let operands: Vec<Vec<u8>> = args.files.iter().map(|file| file.clone().into_vec()).collect();
+        plan(&context, &args, &operands)
+    }
+
+    fn decided(machine: &FakeMachine, typed: &str, subject: &str) -> String {
+        let plan = planned(machine, typed);
+        plan.about(subject).map(|choice| choice.decision.clone()).expect("it is decided")
+    }
+
+    #[test]
+    fn a_plan_says_how_far_it_goes_into_folders() {
+        let machine = FakeMachine::new(4, 1 << 30);
+        assert_eq!(planned(&machine, "rm -r tree").purpose, "rm tree");
+        assert_eq!(planned(&machine, "rm a b").purpose, "rm of 2 arguments");
+        assert_eq!(decided(&machine, "rm -r tree", "remove"), "a folder a task");
+        assert_eq!(decided(&machine, "rm -d tree", "remove"), "files and empty folders");
+        assert_eq!(decided(&machine, "rm tree", "remove"), "files");
+    }
+
+    #[test]
+    fn hands_follow_the_machine_the_options_the_disk_and_the_questions() {
+        let machine = FakeMachine::new(4, 1 << 30).with_rotating_disk("/slow").with_network_folder("/far");
+        let hands = |typed: &str| decided(&machine, typed, "hands");
+        assert_eq!(hands("rm -rf tree"), "up to 4");
+        assert_eq!(hands("rm -rf -j 2 tree"), "up to 2");
+        assert_eq!(hands("rm -rf /slow"), "1 hand");
+        assert_eq!(hands("rm -rf -j 3 /slow"), "up to 3", "who asks gets it");
+        assert_eq!(hands("rm -rf /far"), "16 workers on 4 hands");
+        assert_eq!(hands("rm -ri /far"), "1", "questions come one after the other");
+        assert_eq!(decided(&FakeMachine::new(1, 1 << 30), "rm -rf tree", "hands"), "up to 1");
+    }
+}

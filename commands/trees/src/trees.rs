@@ -15,7 +15,7 @@ use mh_kit::descriptors::hands_for_descriptors;
 use mh_kit::entry::LinkProfile;
 use mh_kit::failure::{Failure, with_causes};
 use mh_kit::outset::Outset;
-use mh_kit::report::{bound_sentence, counted, forecast_sentence, hint, seconds_text};
+use mh_kit::report::{bound_sentence, counted, forecast_sentence, hint, json_line, seconds_text};
 use mh_kit::shared_args::{ReportFormat, SharedArgs};
 use mh_kit::sharing::{self, Shared};
 use mh_kit::width::{self, Bound};
@@ -334,7 +334,7 @@ fn json(finished: &TreeReport, verdict: &Verdict) -> String {
         #[serde(flatten)]
         verdict: &'a Verdict,
     }
-    serde_json::to_string(&Json { finished, verdict }).expect("plain data") + "\n"
+    json_line(&Json { finished, verdict })
 }
 
 fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String {

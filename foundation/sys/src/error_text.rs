@@ -9,11 +9,9 @@ const TEXT_BYTES: usize = 128;
 pub fn error_text(code: i32) -> String {
     let mut text = [0u8; TEXT_BYTES];
     // SAFETY: the buffer is as long as is said, and the call writes nothing beyond it.
-    let refused = unsafe { libc::strerror_r(code, text.as_mut_ptr().cast(), text.len()) };
-    match CStr::from_bytes_until_nul(&text) {
-        Ok(text) if refused == 0 && !text.is_empty() => text.to_string_lossy().into_owned(),
-        _ => format!("error {code}"),
-    }
+    let _says_unknown_error = unsafe { libc::strerror_r(code, text.as_mut_ptr().cast(), text.len()) };
+    CStr::from_bytes_until_nul(&text)
+        .map_or_else(|_| format!("error {code}"), |text| text.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

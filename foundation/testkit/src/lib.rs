@@ -1,9 +1,10 @@
-//! Test-only: data generators, a fake clock, faulty files, a golden runner, other programs, directory snapshots.
+//! Test-only: data generators, a fake clock, a fake machine, faulty files, a golden runner, other programs, directory snapshots.
 //! Knows nothing of the product's crates, so that each of them may use it; nothing of it is shipped.
 //! What goes wrong inside a test's own tools panics with the reason: a test has no better use for it.
 
 pub mod data;
 pub mod fake_clock;
+pub mod fake_machine;
 pub mod faulty;
 pub mod golden;
 pub mod program;

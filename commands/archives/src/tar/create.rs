@@ -688,3 +688,6 @@ impl Run<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -527,3 +527,6 @@ fn zeros(count: u64, output: &mut impl Write) -> Result<(), Stopped> {
     let copied = std::io::copy(&mut std::io::Read::take(std::io::repeat(0), count), output);
     copied.map(drop).map_err(Stopped::Output)
 }
+
+#[cfg(test)]
+mod tests;

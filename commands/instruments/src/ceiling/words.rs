@@ -44,7 +44,7 @@ pub struct Told {
 impl Judged {
     /// One line.
     pub fn json(&self) -> String {
-        serde_json::to_string(self).expect("plain data") + "\n"
+        mh_kit::report::json_line(self)
     }
 
     /// The sentence and the table.

@@ -234,7 +234,7 @@ impl<'plan> Shower<'plan> {
                 .map(|row| JsonRow { user_name: row.user.map(|user| self.accounts.name(user)), row })
                 .collect(),
         };
-        serde_json::to_string(&object).expect("plain data") + "\n"
+        mh_kit::report::json_line(&object)
     }
 
     fn csv(&self, rows: &[ProcessRow], interval: &Interval, later: &HostSample, kind: Kind) -> String {

@@ -38,7 +38,7 @@ pub fn run(context: &Context, plan: &Plan) -> Result<Outcome, Failure> {
     let used = Used::new(plan, &ended, began.elapsed());
     context.messages.report(&match plan.format {
         Format::Text => used.text(plan, context),
-        Format::Json => serde_json::to_string(&used).expect("plain data") + "\n",
+        Format::Json => mh_kit::report::json_line(&used),
         Format::Csv => used.csv(),
     });
     Ok(Outcome::Code(used.exit_code))

@@ -92,3 +92,56 @@ impl Plan {
         self.request.grouping != CallGrouping::Together
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args, Command, FromArgMatches};
+
+    fn planned(typed: &[&str]) -> Result<Plan, String> {
+        let command = SystimeArgs::augment_args(Command::new("systime"));
+        let matches = command.get_matches_from(["systime"].iter().chain(typed));
+        plan(&SystimeArgs::from_arg_matches(&matches).expect("good options")).map_err(|failure| match failure {
+            Failure::Usage { message, .. } => message,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn a_word_is_a_name_or_seconds() {
+        let everybody = planned(&[]).expect("a plan");
+        assert_eq!((everybody.subject, everybody.time), (Subject::All, None));
+        assert_eq!(everybody.request.selection, Selection::AllBut { own: std::process::id() });
+        let for_a_while = planned(&["2.5"]).expect("a plan");
+        assert_eq!((for_a_while.subject, for_a_while.time), (Subject::All, Some(Duration::from_millis(2500))));
+        let named = planned(&["a-name-of-more-than-15-bytes", "--for", "3"]).expect("a plan");
+        assert_eq!(named.subject, Subject::Named("a-name-of-more-".into()), "as the kernel cuts it");
+        assert_eq!(named.time, Some(Duration::from_secs(3)));
+        assert!(planned(&["0.001"]).expect_err("below a tick").starts_with("SECONDS is '0.001'"));
+    }
+
+    #[test]
+    fn processes_and_commands_are_followed_with_their_descendants() {
+        let process = planned(&["-p", "17"]).expect("a plan");
+        assert_eq!((process.subject, process.request.selection), (Subject::Process(17), Selection::Tree { root: 17 }));
+        let command = planned(&["--exact", "--", "make", "-j8"]).expect("a plan");
+        assert_eq!((command.subject, command.request.selection), (Subject::Command, Selection::Born));
+        assert_eq!(command.request.method, MeasuringMethod::Exact);
+        assert_eq!(planned(&[]).expect("a plan").request.method, MeasuringMethod::Sampled);
+    }
+
+    #[test]
+    fn calls_are_known_by_name_and_few() {
+        let plan = planned(&["-e", "read,write", "-e", "openat", "--by", "pid"]).expect("a plan");
+        assert_eq!(plan.request.wanted.len(), 3);
+        assert!(plan.is_by_owner() && !planned(&[]).expect("a plan").is_by_owner());
+        assert_eq!(
+            planned(&["-e", "raed"]).expect_err("a typing mistake"),
+            "'raed' is no system call of this architecture"
+        );
+        let many = vec!["read"; 33].join(",");
+        assert!(planned(&["-e", &many]).expect_err("too many").starts_with("at most 32 calls"));
+        let spread = planned(&["--histogram"]).expect_err("samples have no durations");
+        assert!(spread.contains("--histogram needs --exact or --trace"), "{spread}");
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::NAME;
 use crate::job_slots::{self, SlotStyle, with_pool};
-use clap::{Arg, Args, Command};
+use clap::{Args, Command};
 use crew::budget::lease_token::VARIABLE;
 use crew::budget::{LeaseToken, MachineWide, Priority, Proxy, Request, Surroundings};
 use crew::jobserver::CountedPool;
@@ -11,7 +11,7 @@ use crew::plan::Plan;
 use crew::steward::{Guest, Steward};
 use jobs::start::{Programs, StartFault};
 use mh_kit::context::{Context, temporary_folder, variable};
-use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, Outcome, with_causes};
 use mh_kit::report::counted;
 use mh_kit::shared_args::{PriorityArg, SharedArgs, StandingArgs, parse_hands};
 use mh_kit::sharing;
@@ -31,10 +31,6 @@ use sys::scheduling::{self, Class};
 use sys::signals::{Arrived, ENDING, FOR_ANOTHER, JOB_CONTROL, SignalQueue, die_by, number, stop_here};
 use sys::spawn::{Launch, Spawner, Words};
 use sys::wake::{Waited, Wake};
-
-/// The program was there and could not be run; it was not there. As env(1) has them.
-const CANNOT_RUN: u8 = 126;
-const NOT_FOUND: u8 = 127;
 
 /// LIMIT: how long a program without a hand may run after an ending signal, to tidy up. Longer uses cores of others; shorter
 /// stops it in the middle.
@@ -103,8 +99,11 @@ impl RunArgs {
 pub fn described(command: Command) -> Command {
     let class = "Its class (default: its runner's, else as the settings file says, else normal)";
     let weight = "Its share among the runs of its class (usual: 100)";
-    let shown = |option: Arg, help: &'static str| option.help(help).hide_short_help(false);
-    command.mut_arg("priority", |option| shown(option, class)).mut_arg("weight", |option| shown(option, weight))
+    command.mut_args(|option| match option.get_id().as_str() {
+        "priority" => option.help(class).hide_short_help(false),
+        "weight" => option.help(weight).hide_short_help(false),
+        _ => option,
+    })
 }
 
 /// How it ended.
@@ -181,8 +180,8 @@ fn not_started(context: &Context, args: &RunArgs, fault: &StartFault) -> Outcome
         StartFault::Run { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound => {
             (NOT_FOUND, with_causes(cause))
         }
-        StartFault::Run { cause, .. } => (CANNOT_RUN, with_causes(cause)),
-        fault => (CANNOT_RUN, with_causes(fault)),
+        StartFault::Run { cause, .. } => (NOT_RUNNABLE, with_causes(cause)),
+        fault => (NOT_RUNNABLE, with_causes(fault)),
     };
     context.messages.error(args.name, &format!("run {program}: {words}"), &[]);
     Outcome::Code(code)
@@ -573,4 +572,51 @@ fn timespec(time: Duration) -> Timespec {
 /// All that has ended: the program, and what came to us as its orphans.
 fn reaped() -> Vec<reap::Ended> {
     std::iter::from_fn(|| reap::next_ended().ok().flatten()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::FromArgMatches;
+    use machine::Host;
+    use mh_kit::context::Terminals;
+    use mh_kit::settings::Settings;
+    use testkit::fake_machine::FakeMachine;
+
+    fn planned(cpus: usize, typed: &str) -> Plan {
+        let machine = FakeMachine::new(cpus, 1 << 30);
+        let context = Context::on(Host::rooted_at(machine.root()), Terminals::default(), Settings::default());
+        let command = RunArgs::augment_args(Command::new("run"));
+        let matches = command.get_matches_from(["run"].into_iter().chain(typed.split(' ')));
+        plan(&context, &RunArgs::from_arg_matches(&matches).expect("good options"))
+    }
+
+    fn decided(cpus: usize, typed: &str, subject: &str) -> String {
+        planned(cpus, typed).about(subject).map(|choice| choice.decision.clone()).expect("it is decided")
+    }
+
+    #[test]
+    fn the_machine_and_the_options_decide_how_many_cores_it_may_have() {
+        assert_eq!(planned(4, "-- make -j8 x\u{1b}").purpose, "run make -j8 x\\x1b");
+        assert_eq!(decided(4, "make", "cores"), "up to 4 hands");
+        assert_eq!(decided(4, "-j 0 make", "cores"), "up to 4 hands");
+        assert_eq!(decided(4, "-j 1 make", "cores"), "up to 1 hand");
+        assert_eq!(decided(1, "make", "cores"), "up to 1 hand");
+        assert_eq!(planned(4, "--what build make").purpose, "run build");
+    }
+
+    #[test]
+    fn lower_classes_are_lower_for_the_kernel_too() {
+        assert_eq!(decided(2, "make", "class"), "normal, weight 100");
+        assert_eq!(decided(2, "--priority high --weight 7 make", "class"), "high, weight 7");
+        assert_eq!(decided(2, "--priority high make", "scheduler"), "as it is");
+        assert_eq!(decided(2, "--priority low make", "scheduler"), "SCHED_BATCH, nice +10");
+        assert_eq!(decided(2, "--priority idle make", "scheduler"), "SCHED_IDLE");
+    }
+
+    #[test]
+    fn job_slots_are_for_several_cores() {
+        assert_eq!(decided(4, "--jobserver off make", "job slots"), "none");
+        assert_eq!(decided(1, "make", "job slots"), "none");
+    }
 }

@@ -6,18 +6,14 @@ use super::{Called, NAME, XjobsArgs, explain};
 use crew::plan::Plan;
 use jobs::classes::Classes;
 use jobs::halt::Halt;
-use jobs::joblog::{self, Commands, ExistingLog, Joblog};
-use jobs::journal::{Journal, JournalDone, Resume};
 use jobs::results::ResultLayout;
 use jobs::run::{Asking, Discarded, EndStep, Errors, MemoryRule, OutputManner, OutputOrder, RunOptions, TimeLimit};
 use jobs::template::{Shell, Template};
 use mh_kit::context::{Context, temporary_folder, variable};
 use mh_kit::failure::{Failure, with_causes};
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 use terminal::quote;
 
@@ -225,114 +221,75 @@ fn signal_number(name: &str) -> Option<i32> {
     }
 }
 
-/// A job takes a handful of descriptors. Jobs inherit the limit, so it is raised only where the width needs it.
-pub fn allow_descriptors(context: &Context, job: &Job) {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let needed = job.options.width as u64 * 8 + 600;
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= needed) {
-        return;
-    }
-    let wanted = limit.maximum.map_or(needed, |maximum| needed.min(maximum));
-    if setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum }).is_err() {
-        context.messages.warning(
-            NAME,
-            "could not raise the limit of open files; jobs may have to wait for each other",
-            &[],
-        );
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::FromArgMatches;
+    use machine::Host;
+    use mh_kit::context::Terminals;
+    use mh_kit::settings::Settings;
+    use testkit::fake_machine::FakeMachine;
 
-/// What is written about jobs, and what an earlier run has done.
-pub struct Books {
-    pub journal: Option<Journal>,
-    pub joblog: Option<Joblog>,
-    pub done: Option<JournalDone>,
-}
-
-/// Opens journal and job log. What has been done is read from the journal, which knows more, else from the log.
-pub fn open_books(context: &Context, args: &XjobsArgs, template: &Template) -> Result<Books, Failure> {
-    let resume = match (args.resume, args.resume_failed) {
-        (true, _) => Some(Resume::Ended),
-        (_, true) => Some(Resume::Succeeded),
-        _ => None,
-    };
-    let failure = |what: &str, path: &Path, error: &std::io::Error| Failure::Environment {
-        command: NAME,
-        message: format!("{what} {}: {}", quote(path), with_causes(error)),
-    };
-    let opening_failure = |what: &str, path: &Path, error: &std::io::Error| match error.kind() {
-        std::io::ErrorKind::WouldBlock => Failure::Environment {
-            command: NAME,
-            message: format!("{what} {}: {}", quote(path), in_use(context, path)),
-        },
-        _ => failure(what, path, error),
-    };
-    // Opened before they are read: nobody else adds to them from now on.
-    let journal = args
-        .journal
-        .as_deref()
-        .map(|path| Journal::open(path).map_err(|error| opening_failure("open the journal", path, &error)))
-        .transpose()?;
-    let log = args.parallel.joblog.as_ref().map(|name| log_path(name, resume));
-    let joblog = log.as_ref().map(|(path, opening)| {
-        Joblog::open(path, *opening).map_err(|error| opening_failure("open the job log", path, &error))
-    });
-    let joblog = joblog.transpose()?;
-    let done = match (resume, &args.journal, &log) {
-        (None, ..) => None,
-        (Some(resume), Some(path), _) => {
-            Some(JournalDone::read(path, resume).map_err(|error| failure("read the journal", path, &error))?)
-        }
-        (Some(_), None, Some(_)) if template.names_slot() => {
-            return Err(usage("--resume by --joblog cannot know jobs with {%} in their commands; by --journal it can"));
-        }
-        (Some(resume), None, Some((path, _))) => {
-            let commands = if template.is_for_shell() { Commands::ForShell } else { Commands::Words };
-            Some(joblog::read(path, resume, commands).map_err(|error| failure("read the job log", path, &error))?)
-        }
-        (Some(_), None, None) => return Err(usage("--resume needs --journal or --joblog")),
-    };
-    if let Some(done) = done.as_ref().filter(|done| done.lines_unread > 0) {
-        let count = mh_kit::report::counted(done.lines_unread, "line");
-        let book = if args.journal.is_some() { "journal" } else { "job log" };
-        let message = format!("{count} of the {book} could not be read: an earlier run was cut off");
-        context.messages.warning(NAME, &message, &[]);
-    }
-    Ok(Books { journal, joblog, done })
-}
-
-/// Who adds to a journal or log, as far as this can be seen.
-fn in_use(context: &Context, path: &Path) -> String {
-    use std::os::unix::fs::MetadataExt;
-    let holder = std::fs::metadata(path).ok().and_then(|file| {
-        let device = machine::DeviceNumber::of(file.dev());
-        machine::lock_holder(&context.host, device, file.ino()).ok().flatten()
-    });
-    let name = holder.and_then(|pid| machine::process_name(&context.host, pid).ok().flatten());
-    match (holder, name) {
-        (Some(pid), Some(name)) => format!("process {pid} ({name}) adds to it"),
-        (Some(pid), None) => format!("process {pid} adds to it"),
-        (None, _) => "another run adds to it".to_owned(),
-    }
-}
-
-/// COMPAT: a log begins anew, unless its name begins with + or the run resumes.
-fn log_path(name: &OsStr, resume: Option<Resume>) -> (PathBuf, ExistingLog) {
-    match name.as_bytes().strip_prefix(b"+") {
-        Some(name) => (PathBuf::from(OsStr::from_bytes(name)), ExistingLog::Append),
-        None if resume.is_some() => (PathBuf::from(name), ExistingLog::Append),
-        None => (PathBuf::from(name), ExistingLog::Replace),
-    }
-}
-
-/// Standard output and error, for the engine.
-pub fn own_streams() -> Result<[Arc<OwnedFd>; 2], Failure> {
-    let copy = |stream: std::os::fd::BorrowedFd<'_>| {
-        rustix::io::fcntl_dupfd_cloexec(stream, 3).map(Arc::new).map_err(|error| Failure::Environment {
-            command: NAME,
-            message: format!("use its own output: {}", with_causes(&std::io::Error::from(error))),
+    /// The plan on four CPUs with a gigabyte, for values behind `:::`.
+    fn planned(typed: &str) -> Result<Job, String> {
+        let machine = FakeMachine::new(4, 1 << 30);
+        let context = Context::on(Host::rooted_at(machine.root()), Terminals::default(), Settings::default());
+        let matches = crate::xjobs::command().get_matches_from(["xjobs"].into_iter().chain(typed.split(' ')));
+        let args = XjobsArgs::from_arg_matches(&matches).expect("good options");
+        plan(&context, &args, Called::Mh).map_err(|failure| match failure {
+            Failure::Usage { message, .. } | Failure::Environment { message, .. } => message,
+            other => panic!("{other:?}"),
         })
-    };
-    Ok([copy(std::io::stdout().as_fd())?, copy(std::io::stderr().as_fd())?])
+    }
+
+    fn decided(typed: &str, subject: &str) -> String {
+        let job = planned(typed).expect("a plan");
+        job.plan.about(subject).map(|choice| choice.decision.clone()).expect("it is decided")
+    }
+
+    fn width(typed: &str) -> usize {
+        planned(&format!("{typed} echo ::: a b c")).expect("a plan").options.width
+    }
+
+    #[test]
+    fn jobs_at_once_are_a_number_a_factor_a_share_or_a_difference() {
+        assert_eq!((width("-j 0"), width("-j 7"), width("-j 1.5x")), (4, 7, 6));
+        assert_eq!((width("-j 50%"), width("-j 1%"), width("-j +2"), width("-j=-3"), width("-j=-9")), (2, 1, 6, 1, 1));
+        for refused in ["-j 4097", "-j many", "-j infx", "-j 0x"] {
+            let message = planned(&format!("{refused} echo ::: a")).err().expect(refused);
+            assert!(message.contains("is not a number from 0 to 4096, 2.5x or 150%"), "{message}");
+        }
+    }
+
+    #[test]
+    fn memory_starts_and_ends_are_bounded_by_the_machine_and_the_options() {
+        let options = |typed: &str| planned(&format!("{typed} echo ::: a")).expect("a plan").options;
+        assert_eq!(options("-j 2").memory.cap_bytes, (1 << 30) / 8 * 7);
+        assert_eq!(options("--memory 1M").memory.cap_bytes, 1 << 20);
+        assert_eq!(options("--load 50%").load_max, Some(2.0));
+        assert_eq!((options("--retries 1").retries, options("--retries 0").retries), (0, u32::MAX));
+        assert_eq!(options("--timeout 0").timeout, None);
+        assert!(planned("--load none echo ::: a").err().expect("no number").contains("is not a number or a share"));
+    }
+
+    #[test]
+    fn the_plan_says_what_was_decided() {
+        let job = planned("-k echo ::: a b c").expect("a plan");
+        assert_eq!((job.total, job.options.order == OutputOrder::AsListed), (Some(3), true));
+        assert!(job.plan.purpose.starts_with("run echo from "), "{}", job.plan.purpose);
+        assert_eq!(decided("-k echo ::: a b c", "jobs at once"), "4");
+        assert_eq!(decided("-k echo ::: a b c", "list"), "about 3 jobs");
+        assert_eq!(decided("-k echo ::: a b c", "output"), "whole, in the order of the list");
+        assert_eq!(decided("-u echo ::: a", "output"), "written by the jobs themselves");
+        assert_eq!(decided("--shell echo ::: a", "shell"), "sh -c");
+        assert_eq!(decided("echo ::: a", "shell"), "none");
+        assert_eq!(decided("-j 1 echo ::: a", "job slots"), "none");
+        assert_eq!(decided("echo ::: a", "job slots"), "two descriptors in MAKEFLAGS");
+        assert_eq!(decided("--jobserver fifo echo ::: a", "job slots"), "a named pipe in MAKEFLAGS");
+        assert_eq!(decided("echo ::: a", "memory"), "940 MB for all jobs");
+        let starts = "--delay 2 --timeout 300% --retries 3 --memfree 1M echo ::: a";
+        let bounds = "while 1.05 MB of memory are available, 2 s apart, ended after 300 % of the median, run 3 times at most where they fail";
+        assert_eq!(decided(starts, "starts"), bounds);
+        assert!(planned("echo ::: a").expect("a plan").plan.about("starts").is_none());
+    }
 }

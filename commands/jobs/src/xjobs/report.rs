@@ -6,7 +6,7 @@ use crew::jobserver::SlotBooks;
 use jobs::measures::{JobMeasures, JobsBound, JobsVerdict, verdict};
 use jobs::run::FinishedRun;
 use mh_kit::context::Context;
-use mh_kit::report::{counted, seconds_text};
+use mh_kit::report::{counted, json_line, seconds_text};
 use mh_kit::shared_args::ReportFormat;
 use serde::Serialize;
 
@@ -61,7 +61,7 @@ fn json(ran: &FinishedRun, verdict: &JobsVerdict) -> String {
         measures: &ran.measures,
         verdict,
     };
-    serde_json::to_string(&report).expect("plain data") + "\n"
+    json_line(&report)
 }
 
 /// LIMIT: runs that are named; more are a case for `mh crew`.

@@ -163,6 +163,5 @@ fn as_table(rows: &[Row]) -> String {
 }
 
 fn as_json(rows: &[Row]) -> String {
-    let lines: Vec<String> = rows.iter().map(|row| serde_json::to_string(row).expect("plain data")).collect();
-    lines.join("\n") + if rows.is_empty() { "" } else { "\n" }
+    rows.iter().map(mh_kit::report::json_line).collect()
 }

@@ -513,3 +513,6 @@ pub fn expectation(job: &Job) -> Plan {
     }
     plan
 }
+
+#[cfg(test)]
+mod tests;
