@@ -3,6 +3,7 @@
 
 mod layers;
 mod plain_words;
+mod plans;
 mod prose;
 mod rooms;
 mod scanned;
@@ -55,6 +56,7 @@ fn findings() -> Result<Vec<Finding>, String> {
     let mut findings = layers::check()?;
     let mut impls = structs::Impls::default();
     let mut type_names = type_names::TypeNames::default();
+    let mut plans = plans::Plans::default();
     for path in &files {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("rs") => {
@@ -66,6 +68,7 @@ fn findings() -> Result<Vec<Finding>, String> {
                 findings.extend(structs::check(&file));
                 impls.note(&file);
                 type_names.note(&file);
+                plans.note(&file);
             }
             Some("md") => {
                 let text = workspace::read(path)?;
@@ -77,6 +80,7 @@ fn findings() -> Result<Vec<Finding>, String> {
     }
     findings.extend(impls.findings());
     findings.extend(type_names.findings());
+    findings.extend(plans.findings());
     findings.extend(prose::check_dependencies()?);
     findings.extend(prose::check_corpus(&files)?);
     Ok(findings)

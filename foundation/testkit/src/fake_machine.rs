@@ -38,7 +38,7 @@ impl FakeMachine {
     }
 
     /// Mounts another machine's files at `path`.
-    pub fn with_network_folder(self, path: &str) -> Self {
+    pub fn with_network_directory(self, path: &str) -> Self {
         self.mounted(path, "nfs4 server:/")
     }
 
