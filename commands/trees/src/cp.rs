@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn hands_follow_the_machine_the_options_both_sides_and_the_questions() {
-        let machine = FakeMachine::new(6, 1 << 30).with_rotating_disk("/slow").with_network_folder("/far");
+        let machine = FakeMachine::new(6, 1 << 30).with_rotating_disk("/slow").with_network_directory("/far");
         assert_eq!(hands(&machine, "-r", "/a", "/b"), "up to 6");
         assert_eq!(hands(&machine, "-r -j 2", "/a", "/b"), "up to 2");
         assert_eq!(hands(&machine, "-r", "/slow", "/b"), "1 hand");

@@ -400,7 +400,7 @@ mod tests {
 
     #[test]
     fn hands_follow_the_machine_the_options_the_disk_and_the_questions() {
-        let machine = FakeMachine::new(4, 1 << 30).with_rotating_disk("/slow").with_network_folder("/far");
+        let machine = FakeMachine::new(4, 1 << 30).with_rotating_disk("/slow").with_network_directory("/far");
         let hands = |typed: &str| decided(&machine, typed, "hands");
         assert_eq!(hands("rm -rf tree"), "up to 4");
         assert_eq!(hands("rm -rf -j 2 tree"), "up to 2");

@@ -14,6 +14,7 @@ mod walk;
 use crate::index::stretch::Stretch;
 use crate::index::writer::Writer;
 use crate::member::{Member, padded};
+use crate::operation::Operation;
 use crate::write::{Style, Unfit, begin_archive, begin_member, end_archive};
 use ahead::Ahead;
 pub use choice::{
@@ -60,7 +61,7 @@ pub enum Event {
         /// It.
         path: Vec<u8>,
         /// What was tried.
-        operation: &'static str,
+        operation: Operation,
         /// Why not.
         cause: io::Error,
     },
@@ -516,7 +517,7 @@ fn fill(Data { source, from, is_last, .. }: &Data, target: &mut [u8], told: &mut
             target.fill(0);
             // ORDER: whichever chunk is first tells; nothing else depends on it.
             if !source.failed.swap(true, Ordering::Relaxed) {
-                told.push(Event::NotArchived { path: source.path.clone(), operation: "read it", cause });
+                told.push(Event::NotArchived { path: source.path.clone(), operation: Operation::Read, cause });
             }
         }
     }

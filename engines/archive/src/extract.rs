@@ -11,6 +11,7 @@ mod way;
 
 use crate::blocks::Block;
 use crate::member::{Kind, Member};
+use crate::operation::Operation;
 use crate::place::in_progress::Unfinished;
 use crate::place::{
     Earlier, Existing, FoldersChanged, Manner, PlaceError, Placed, Placer, Reach, Root, could_not, restore_folder,
@@ -372,7 +373,7 @@ impl<'a> Extraction<'a> {
         let Manner { restore, umask, .. } = self.manner;
         let mut errors = Vec::new();
         folders.deepest_first(self.root, |later, name, folder| {
-            let folder = folder.map_err(could_not("open it"));
+            let folder = folder.map_err(could_not(Operation::Open));
             let offset = later.header_offset;
             let restored = folder.and_then(|folder| restore_folder(restore, *umask, &later.member(), folder));
             if let Err(error) = restored {

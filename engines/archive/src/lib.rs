@@ -2,12 +2,12 @@
 //!
 //! [`read`] is a pure parser over a [`source`], [`write`] its counterpart. Theory: `engines/archive/README.md`.
 
-pub mod access_list;
 pub mod blocks;
 pub mod create;
 pub mod extract;
 pub mod index;
 pub mod member;
+pub mod operation;
 pub mod packed;
 pub mod pattern;
 pub mod place;

@@ -6,13 +6,13 @@ mod folders;
 pub mod in_progress;
 mod metadata;
 mod plain;
-mod root;
 
+pub use files::{Reach, Root};
 pub use folders::{Folder, Folders, FoldersChanged};
-pub use metadata::{Choice, Restore, SET_ATTRIBUTES, restore_folder, restore_open, restore_unopened};
-pub use root::{Reach, Root};
+pub use metadata::{Choice, Restore, restore_folder, restore_open, restore_unopened};
 
 use crate::member::{Kind, Member};
+use crate::operation::Operation;
 use crate::select::may_lead_outside;
 use files::{FileType, Follow, LinksOnTheWay, Status, how};
 use in_progress::{Noted, Unfinished};
@@ -91,15 +91,15 @@ pub enum Placed {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {operation}")]
 pub struct PlaceError {
-    /// What was tried: `create it`, `set its owner`.
-    pub operation: &'static str,
+    /// What was tried.
+    pub operation: Operation,
     /// What the kernel said.
     #[source]
     pub cause: io::Error,
 }
 
 /// As a closure for `map_err`.
-pub(crate) fn could_not(operation: &'static str) -> impl Fn(io::Error) -> PlaceError {
+pub(crate) fn could_not(operation: Operation) -> impl Fn(io::Error) -> PlaceError {
     move |cause| PlaceError { operation, cause }
 }
 
@@ -150,7 +150,8 @@ impl<'a> Placer<'a> {
 
     /// Whether what failed may be done when all that came before is there.
     pub fn may_have_been_too_early(&self, error: &PlaceError) -> bool {
-        self.earlier == Earlier::MayBeUnderWay && matches!(error.operation, folders::OPEN_ITS_FOLDER | TAKE_ITS_PLACE)
+        self.earlier == Earlier::MayBeUnderWay
+            && matches!(error.operation, Operation::OpenItsDirectory | Operation::TakeItsPlace)
     }
 
     /// The folder that `path` stands in, made where it is missing, and the last name.
@@ -189,7 +190,7 @@ impl<'a> Placer<'a> {
     /// What came before may find, or miss, a way through what stands at a name: nobody takes that away before it is there.
     fn wait_for_what_goes_through_it(&self) -> Result<(), PlaceError> {
         match self.earlier {
-            Earlier::MayBeUnderWay => Err(could_not(TAKE_ITS_PLACE)(io::ErrorKind::AlreadyExists.into())),
+            Earlier::MayBeUnderWay => Err(could_not(Operation::TakeItsPlace)(io::ErrorKind::AlreadyExists.into())),
             Earlier::IsThere => Ok(()),
         }
     }
@@ -200,7 +201,7 @@ impl<'a> Placer<'a> {
         member: &Member,
         folder: &Folder,
         name: &[u8],
-        operation: &'static str,
+        operation: Operation,
         make: impl Fn() -> io::Result<T>,
     ) -> Result<Option<T>, PlaceError> {
         if self.manner.existing == Existing::Unlink
@@ -223,7 +224,7 @@ impl<'a> Placer<'a> {
             let there = match folder.directory().status(name, Follow::No) {
                 Ok(there) => there,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(could_not("look at what is there")(error)),
+                Err(error) => return Err(could_not(Operation::LookAtWhatIsThere)(error)),
             };
             match self.manner.existing {
                 Existing::Skip => return Ok(None),
@@ -255,7 +256,7 @@ impl<'a> Placer<'a> {
             opened => opened,
         };
         let noted = self.noted.clone();
-        let opened = self.make_room(member, &folder, name, "open it", || noted.begin(&folder, name, open));
+        let opened = self.make_room(member, &folder, name, Operation::Open, || noted.begin(&folder, name, open));
         let Some((descriptor, unfinished)) = opened? else { return Ok(None) };
         // What was there before has whatever owner and mode it had.
         let is_settled = !may_be_old
@@ -266,7 +267,7 @@ impl<'a> Placer<'a> {
     /// Everything is written: owner, attributes, mode and times follow, in the order in which they do not undo each other.
     pub fn finish_file(&self, member: &Member, mut open: OpenFile) -> Result<(), PlaceError> {
         let done = restore_open(&self.manner.restore, self.manner.umask, member, open.file.as_fd(), open.is_settled);
-        let closed = files::close(open.file.into()).map_err(could_not("close it"));
+        let closed = files::close(open.file.into()).map_err(could_not(Operation::Close));
         if closed.is_err() {
             // Some of it may be lost.
             let _nothing_more_to_be_done = open.folder.directory().remove(split(&member.path).1);
@@ -300,10 +301,12 @@ impl<'a> Placer<'a> {
             };
             match made {
                 Ok(()) => return Ok(Placed::Made),
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(could_not("make it")(error)),
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(could_not(Operation::Make)(error));
+                }
                 Err(_) => {}
             }
-            let there = folder.directory().status(name, Follow::No).map_err(could_not("look at what is there"))?;
+            let there = folder.directory().status(name, Follow::No).map_err(could_not(Operation::LookAtWhatIsThere))?;
             let is_kept_link = there.is_symlink() && self.keeps_link(member, &folder, name)?;
             if there.is_directory() || is_kept_link {
                 let is_ours = || self.folders.changed().was_made(there.identity());
@@ -312,15 +315,15 @@ impl<'a> Placer<'a> {
             }
             self.wait_for_what_goes_through_it()?;
             match self.manner.existing {
-                Existing::Refuse => return Err(could_not("make it")(there_already())),
+                Existing::Refuse => return Err(could_not(Operation::Make)(there_already())),
                 Existing::Skip => return Ok(Placed::LeftAlone),
                 Existing::KeepNewer if is_newer(&there, member) => return Ok(Placed::LeftAlone),
                 _ => {}
             }
-            folder.directory().remove(name).map_err(could_not("make it"))?;
+            folder.directory().remove(name).map_err(could_not(Operation::Make))?;
             self.tell_if_it_was_on_a_way(&there);
         }
-        Err(could_not("make it")(there_already()))
+        Err(could_not(Operation::Make)(there_already()))
     }
 
     /// Whether the link that stands where a directory is to be stays. One that leads to a directory which may not be entered is an error, and stays:
@@ -337,7 +340,7 @@ impl<'a> Placer<'a> {
             Ok(behind) if behind.is_directory() => self.folders.existing(&member.path).map(|_| true),
             Ok(_) => Ok(false),
             Err(error) if is_no_folder(&error) => Ok(false),
-            Err(error) => Err(could_not(folders::OPEN_ITS_FOLDER)(error)),
+            Err(error) => Err(could_not(Operation::OpenItsDirectory)(error)),
         }
     }
 
@@ -345,7 +348,9 @@ impl<'a> Placer<'a> {
     pub fn unopened(&mut self, member: &Member) -> Result<Placed, PlaceError> {
         let (folder, name) = self.parent(&member.path)?;
         let made = if member.kind == Kind::Symlink {
-            self.make_room(member, &folder, name, "make the link", || folder.directory().symlink(&member.link, name))?
+            self.make_room(member, &folder, name, Operation::MakeLink, || {
+                folder.directory().symlink(&member.link, name)
+            })?
         } else {
             let mode = member.mode & 0o777 & !self.manner.umask;
             let kind = match member.kind {
@@ -354,7 +359,7 @@ impl<'a> Placer<'a> {
                 _ => FileType::Fifo,
             };
             let device = makedev(member.device.major, member.device.minor);
-            self.make_room(member, &folder, name, "make the node", || {
+            self.make_room(member, &folder, name, Operation::MakeNode, || {
                 folder.directory().make_node(name, kind, mode, device)
             })?
         };
@@ -371,12 +376,12 @@ impl<'a> Placer<'a> {
         let (from, old) = split(&member.link);
         let from = self.folders.existing(from).map_err(|error| match error.cause.kind() {
             // What it lies in is not there either.
-            io::ErrorKind::NotFound => could_not("link it")(error.cause),
+            io::ErrorKind::NotFound => could_not(Operation::Link)(error.cause),
             _ => error,
         })?;
         let there = match from.directory().status(old, Follow::No) {
             // As where its folder is missing, too: before anything makes room for it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(could_not("link it")(error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(could_not(Operation::Link)(error)),
             there => there,
         };
         // COMPAT: a link to itself, as GNU tar has it, changes nothing.
@@ -387,18 +392,17 @@ impl<'a> Placer<'a> {
         }
         // A second name of a symbolic link leads elsewhere where it stands deeper or less deep.
         if self.folders.reach() == Reach::BeneathWithoutLinks && there.is_ok_and(|there| there.is_symlink()) {
-            let link = from.directory().read_link(old).map_err(could_not("link it"))?;
+            let link = from.directory().read_link(old).map_err(could_not(Operation::Link))?;
             if may_lead_outside(&member.path, &link) {
-                return Err(could_not("link it")(io::Error::other(MAY_LEAD_OUTSIDE)));
+                return Err(could_not(Operation::Link)(io::Error::other(MAY_LEAD_OUTSIDE)));
             }
         }
-        let made = self
-            .make_room(member, &to, name, "link it", || from.directory().link(old, to.directory(), name, Follow::No))?;
+        let made = self.make_room(member, &to, name, Operation::Link, || {
+            from.directory().link(old, to.directory(), name, Follow::No)
+        })?;
         Ok(if made.is_some() { Placed::Made } else { Placed::LeftAlone })
     }
 }
-
-const TAKE_ITS_PLACE: &str = "take the place of what is there";
 
 /// Why a link is refused where none may lead out of the root.
 pub const MAY_LEAD_OUTSIDE: &str = "it is a link that may lead outside (--untrusted)";

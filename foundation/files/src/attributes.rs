@@ -11,11 +11,6 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use sys::tree_calls::{self, Attributed};
 
-/// The access control list of a file.
-pub const ACCESS_LIST: &CStr = c"system.posix_acl_access";
-/// The list that new files in a directory begin with.
-pub const DEFAULT_LIST: &CStr = c"system.posix_acl_default";
-
 /// No change of an owner or a group.
 pub const UNCHANGED: u32 = u32::MAX;
 

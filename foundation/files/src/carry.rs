@@ -1,7 +1,7 @@
 //! Copying what a file carries besides its bytes, from descriptor to descriptor: owner, mode, extended attributes, times.
 //! Never goes by name, so a file swapped meanwhile cannot receive another's rights (CVE-2005-0953's class).
 
-use crate::attributes::{ACCESS_LIST, DEFAULT_LIST};
+use crate::access_list::{ACCESS_LIST, DEFAULT_LIST, list_of_a_new_file};
 use rustix::fs::{
     Gid, Mode, Timestamps, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat,
     futimens, getxattr,
@@ -76,30 +76,6 @@ pub fn default_list(directory: &Path) -> Option<Vec<u8>> {
     Some(value)
 }
 
-/// What `open(2)` makes of a default list for a new file of this mode. Layout: `linux/posix_acl_xattr.h`: four bytes, then tag, rights and number of
-/// each entry. A mask stands for the mode's group bits.
-fn list_of_a_new_file(default: &[u8], mode: u32) -> Vec<u8> {
-    const OWNER: u16 = 0x01;
-    const OWNING_GROUP: u16 = 0x04;
-    const MASK: u16 = 0x10;
-    const OTHERS: u16 = 0x20;
-    let mut list = default.to_vec();
-    let entries = list.get_mut(4..).unwrap_or_default();
-    let tag = |entry: &[u8]| u16::from_le_bytes([entry[0], entry[1]]);
-    let has_mask = entries.chunks_exact(8).any(|entry| tag(entry) == MASK);
-    for entry in entries.chunks_exact_mut(8) {
-        let granted = match tag(entry) {
-            OWNER => mode >> 6,
-            MASK => mode >> 3,
-            OWNING_GROUP if !has_mask => mode >> 3,
-            OTHERS => mode,
-            _ => 0o7,
-        };
-        entry[2] &= granted as u8 & 0o7;
-    }
-    list
-}
-
 /// Whether the group arrived; it is tried alone when the owner is refused.
 fn carry_owner(to: &impl AsFd, uid: u32, gid: u32) -> bool {
     let group = Some(Gid::from_raw(gid));
@@ -163,21 +139,5 @@ mod tests {
             let length = fgetxattr(&target, "user.colour", value.as_mut_slice()).expect("getxattr");
             assert_eq!(&value[..length], b"blue");
         }
-    }
-
-    #[test]
-    fn a_new_file_has_what_both_its_mode_and_the_default_list_grant() {
-        let list = |entries: &[(u16, u16)]| {
-            let entries =
-                entries.iter().flat_map(|(tag, rights)| [tag.to_le_bytes(), rights.to_le_bytes(), [0; 2], [0; 2]]);
-            [vec![2, 0, 0, 0], entries.flatten().collect()].concat()
-        };
-        // Owner, group, others; and with a named user and a mask.
-        assert_eq!(list_of_a_new_file(&list(&[(1, 7), (4, 5), (32, 0)]), 0o644), list(&[(1, 6), (4, 4), (32, 0)]));
-        assert_eq!(
-            list_of_a_new_file(&list(&[(1, 7), (2, 7), (4, 5), (16, 7), (32, 5)]), 0o640),
-            list(&[(1, 6), (2, 7), (4, 5), (16, 4), (32, 0)])
-        );
-        assert_eq!(list_of_a_new_file(&[2], 0o644), [2]);
     }
 }

@@ -2,7 +2,7 @@
 //! directory on the way for a link leads the work elsewhere. All calls but `openat2` go through the C library, so that fakeroot sees them.
 
 use crate::argument::{PATH_BYTES_MAX, PathArgument};
-use crate::status::{FileType, Status};
+use crate::status::{FileType, Identity, Status};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::io;
@@ -149,6 +149,13 @@ impl<'a> Directory<'a> {
     /// Whether the effective user may write to what stands at a name.
     pub fn is_writable(self, name: impl PathArgument) -> bool {
         name.with(|name| Ok(tree_calls::is_writable_at(self.0, name))).unwrap_or(false)
+    }
+
+    /// Opens a directory by its name, if it is the one that it was before; none if it is another.
+    pub fn open_same(self, name: impl PathArgument, identity: Identity) -> io::Result<Option<OwnedFd>> {
+        let found = self.open(name, how::DIRECTORY, 0)?;
+        let is_same = Status::of(&found)?.identity() == identity;
+        Ok(is_same.then_some(found))
     }
 
     /// Makes a directory.

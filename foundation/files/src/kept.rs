@@ -1,6 +1,6 @@
 //! A budget of descriptors: directories that are closed while the work is far below them, and opened again only if they are still the same.
 
-use crate::directory::{Directory, how};
+use crate::directory::Directory;
 use crate::status::{Identity, Status};
 use parking_lot::{Mutex, MutexGuard};
 use std::ffi::{CStr, CString};
@@ -97,10 +97,9 @@ impl KeptDirectory {
 
     /// Opens it again, by `name` in `above`, if it is still the same.
     pub fn reopen(&self, above: Directory<'_>, name: &CStr, budget: &DescriptorBudget) -> io::Result<Arc<HandedFd>> {
-        let found = above.open(name, how::DIRECTORY, 0)?;
-        if self.identity() != Some(Status::of(&found)?.identity()) {
-            return Err(io::Error::other("the folder was moved meanwhile"));
-        }
+        let moved = || io::Error::other("the folder was moved meanwhile");
+        let identity = self.identity().ok_or_else(moved)?;
+        let found = above.open_same(name, identity)?.ok_or_else(moved)?;
         let found = Arc::new(HandedFd::from(found));
         if self.lock().replace(Arc::clone(&found)).is_none() {
             budget.open.fetch_add(1, Ordering::Relaxed);

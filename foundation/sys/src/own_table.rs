@@ -5,6 +5,7 @@
 //! whose it is: another thread fetches a copy of its own (`pidfd_open(2)` of a thread, `pidfd_getfd(2)`: the same open file, its position
 //! included). A thread closes only what is in its own table, so what others let go of waits until it tidies up.
 
+use parking_lot::{Mutex, RwLock};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
@@ -13,7 +14,6 @@ use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 /// A table. LIMIT: one for each thread that ever had its own is kept to the end of the process, a hundred bytes: whoever holds a descriptor
 /// refers to it, also when the thread is gone.
@@ -53,7 +53,7 @@ impl Table {
 
     /// The calling thread's own copy of what has `number` here.
     fn fetch(&self, number: RawFd) -> io::Result<OwnedFd> {
-        let is_there = self.is_there.read().unwrap_or_else(PoisonError::into_inner);
+        let is_there = self.is_there.read();
         if !*is_there {
             return Err(io::Error::other("the thread that opened it has ended"));
         }
@@ -64,10 +64,10 @@ impl Table {
     /// Closes `number`, now or when this table's thread tidies up.
     fn let_go(&self, number: RawFd) {
         if !self.is_here() {
-            lock(&self.let_go).push(number);
+            self.let_go.lock().push(number);
             // ORDER: with the list's lock, which whoever reads it takes afterwards.
             self.is_untidy.store(true, Ordering::Release);
-        } else if *self.is_there.read().unwrap_or_else(PoisonError::into_inner) {
+        } else if *self.is_there.read() {
             close(number);
         }
     }
@@ -89,7 +89,7 @@ fn close(number: RawFd) {
 pub fn tidy() {
     let here = Table::here();
     if here.is_untidy.swap(false, Ordering::AcqRel) {
-        let let_go = std::mem::take(&mut *lock(&here.let_go));
+        let let_go = std::mem::take(&mut *here.let_go.lock());
         let_go.into_iter().for_each(close);
     }
 }
@@ -184,7 +184,7 @@ impl Drop for OwnTable {
     /// Closes what is left in it behind what is kept, all copies of others' descriptors: the kernel would do so when the thread is gone, which is
     /// later than whoever waits for its work is told. With what is kept it does.
     fn drop(&mut self) {
-        *self.table.is_there.write().unwrap_or_else(PoisonError::into_inner) = false;
+        *self.table.is_there.write() = false;
         self.behind.into_iter().for_each(|behind| _ = close_range(behind, u32::MAX, 0));
     }
 }
@@ -213,7 +213,7 @@ impl HandedFd {
         if self.table.is_here() {
             return Ok(self.number);
         }
-        let mut copies = lock(&self.copies);
+        let mut copies = self.copies.lock();
         if let Some((_, number)) = copies.iter().find(|(table, _)| table.is_here()) {
             return Ok(*number);
         }
@@ -242,14 +242,10 @@ impl AsFd for HandedFd {
 impl Drop for HandedFd {
     fn drop(&mut self) {
         self.table.let_go(self.number);
-        for (table, number) in self.copies.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for (table, number) in self.copies.get_mut().drain(..) {
             table.let_go(number);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -296,7 +292,7 @@ mod tests {
 
     #[test]
     fn what_is_under_way_is_in_no_second_table_and_what_was_there_before_is() {
-        let _turn = lock(&TURN);
+        let _turn = TURN.lock();
         let before = file("before");
         let Some(kept) = kept() else { return };
         // Tests beside this one may have left a low number free meanwhile; nobody opens as many as this.
@@ -322,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_descriptor_is_the_same_file_in_every_thread_and_is_closed_in_each() {
-        let _turn = lock(&TURN);
+        let _turn = TURN.lock();
         let Some(kept) = kept() else { return };
         let mine = file("mine");
         let (hand, taken) = mpsc::sync_channel(1);
@@ -355,7 +351,7 @@ mod tests {
 
     #[test]
     fn what_a_thread_has_opened_goes_with_it() {
-        let _turn = lock(&TURN);
+        let _turn = TURN.lock();
         let Some(kept) = kept() else { return };
         let (path, gone) = std::thread::scope(|scope| {
             let own = || {

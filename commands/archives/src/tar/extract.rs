@@ -10,11 +10,10 @@ use super::words::{LongLines, escaped, with_slash};
 use super::{FAILED, TarArgs, Workers, could_not, memory, show_progress, totals};
 use ::archive::extract::{Choice as Taking, Chooser, Event, Extraction, Feed, extract};
 use ::archive::member::{Kind, Member};
+use ::archive::operation::Operation;
 use ::archive::packed::as_one;
 use ::archive::place::in_progress::Unfinished;
-use ::archive::place::{
-    Choice, Existing, FolderLinks, FoldersChanged, Manner, PlaceError, Reach, Restore, Root, SET_ATTRIBUTES,
-};
+use ::archive::place::{Choice, Existing, FolderLinks, FoldersChanged, Manner, PlaceError, Reach, Restore, Root};
 use ::archive::read::{Defect, Note, ReadError, Reader, Step};
 use ::archive::source::Source;
 use crew::measures::Measures;
@@ -171,7 +170,7 @@ impl<'a> Teller<'a> {
             Event::Taken { name, member } => told.taken(self.context, self.args, &name, &member),
             Event::Note(note) => told.failed += u64::from(tell_note(self.context, self.args, &note)),
             // COMPAT: what a user may not set, and a file system does not have, is missed and no failure.
-            Event::NotPlaced { name, error, .. } if error.operation == SET_ATTRIBUTES => {
+            Event::NotPlaced { name, error, .. } if error.operation == Operation::SetAttributes => {
                 let text = format!("{}: {}", quoted(&name), why(&error, self.args));
                 warn(self.context, self.args, "xattr-write", &text);
             }
@@ -221,7 +220,7 @@ impl Told {
 fn why(error: &PlaceError, args: &TarArgs) -> String {
     use rustix::io::Errno;
     let is = |errno: Errno| error.cause.raw_os_error() == Some(errno.raw_os_error());
-    match error.operation.contains("folder") {
+    match error.operation.is_on_the_way() {
         true if is(Errno::XDEV) => {
             let asked = args.existing.keep_directory_symlink || args.walk.dereference;
             let hint = if asked { " (-P follows it)" } else { "" };

@@ -6,8 +6,9 @@ use super::ahead::{Ahead, Listing, Names, Place};
 use super::choice::{Choice, Links, Renamed};
 use super::data::Counted;
 use super::tags::{Keeps, Tag};
-use crate::access_list;
 use crate::member::{Attribute, AttributeName, Extent, Kind};
+use crate::operation::Operation;
+use files::access_list;
 use files::{Directory, FileType, Follow, Identity, Moment, Status, how, own_path, straight};
 use rustix::fs::{self, RawDir, SeekFrom, seek};
 use rustix::io::Errno;
@@ -24,14 +25,14 @@ const NAMES_AHEAD_MAX: usize = 16 << 10;
 /// LIMIT: what is read of a folder at a time, as the C library does.
 const LIST_BYTES: usize = 32 << 10;
 
-const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
-const DEFAULT_LIST: &[u8] = b"system.posix_acl_default";
+const ACCESS_LIST: &[u8] = access_list::ACCESS_LIST.to_bytes();
+const DEFAULT_LIST: &[u8] = access_list::DEFAULT_LIST.to_bytes();
 const LABEL: &[u8] = b"security.selinux";
 /// In the order in which they are written.
 const LISTS_AND_LABEL: [&[u8]; 3] = [ACCESS_LIST, DEFAULT_LIST, LABEL];
 
 /// What was tried, and why it failed.
-pub(super) type Failed = (&'static str, io::Error);
+pub(super) type Failed = (Operation, io::Error);
 
 /// What stands at a name.
 pub(super) struct Looked {
@@ -178,7 +179,7 @@ impl Look<'_> {
             Links::Followed => folder.status(name, Follow::Yes),
             Links::Kept => folder.status(name, Follow::No),
         };
-        Ok((looked.map_err(|cause| ("look at it", cause))?, None))
+        Ok((looked.map_err(|cause| (Operation::Look, cause))?, None))
     }
 
     fn see(&self, at: &At<'_>, path: &[u8], status: Status, file: Option<File>, when: When) -> Option<Seen> {
@@ -209,7 +210,7 @@ impl Look<'_> {
 
     fn link(&self, at: &At<'_>) -> Result<Inside, Failed> {
         let target = at.place.folder.read_link(at.name);
-        let target = target.map_err(|cause| ("read where it leads", cause))?;
+        let target = target.map_err(|cause| (Operation::ReadLink, cause))?;
         Ok(Inside::Link(match &self.choice.rename {
             Some(rename) => rename(&target, Renamed::SymbolicLink),
             None => target,
@@ -227,7 +228,7 @@ impl Look<'_> {
         *attributes = self.attributes_of(&Source::Open(file.as_fd()), status.mode());
         let has_holes = self.choice.finds_holes && status.allocated_bytes() / 512 < status.bytes().div_ceil(512);
         let extents = if has_holes { extents(&file, status.bytes()) } else { Ok(None) };
-        let extents = extents.map_err(|cause| ("look for its holes", cause))?;
+        let extents = extents.map_err(|cause| (Operation::FindHoles, cause))?;
         Ok(Inside::File { file, counted: self.ahead.count_open(), extents })
     }
 
@@ -237,10 +238,10 @@ impl Look<'_> {
             Links::Followed => at.place.folder.open(at.name, how::through_links(how::FILE), 0),
             Links::Kept => at.place.folder.open(at.name, how::FILE, 0),
         };
-        let file = File::from(opened.map_err(|cause| ("open it", cause))?);
-        let now = Status::of(&file).map_err(|cause| ("look at it", cause))?;
+        let file = File::from(opened.map_err(|cause| (Operation::Open, cause))?);
+        let now = Status::of(&file).map_err(|cause| (Operation::Look, cause))?;
         if !now.is_regular() || now.identity() != status.identity() {
-            return Err(("open it", io::Error::other("another file has got its name meanwhile")));
+            return Err((Operation::Open, io::Error::other("another file has got its name meanwhile")));
         }
         Ok(file)
     }
@@ -264,8 +265,8 @@ impl Look<'_> {
             (Links::Kept, Some(_)) => at.place.folder.open(at.name, how::DIRECTORY, 0),
             _ => at.place.folder.open(at.name, how::through_links(how::DIRECTORY), 0),
         };
-        let folder = Arc::new(opened.map_err(|cause| ("open it", cause))?);
-        let status = Status::of(&folder).map_err(|cause| ("look at it", cause))?;
+        let folder = Arc::new(opened.map_err(|cause| (Operation::Open, cause))?);
+        let status = Status::of(&folder).map_err(|cause| (Operation::Look, cause))?;
         *attributes = self.attributes_of(&Source::Open(folder.as_fd()), status.mode());
         let is_elsewhere = self.choice.folders.stays_on_device
             && at.place.device.is_some_and(|device| device != status.identity().device);
@@ -275,7 +276,7 @@ impl Look<'_> {
         let tag = self.choice.tags.iter().position(|tag| tag.is_in(Directory::of(&folder)));
         let names_max = if when == When::Ahead { NAMES_AHEAD_MAX } else { usize::MAX };
         let names = self.names(&folder, tag.map(|tag| &self.choice.tags[tag]), names_max);
-        let Some(names) = names.map_err(|cause| ("read it", cause))? else { return Ok(None) };
+        let Some(names) = names.map_err(|cause| (Operation::Read, cause))? else { return Ok(None) };
         let _counted = [self.ahead.count_open(), self.ahead.count_listed(names.len())];
         let listing = self.ahead.list(names, at, path, &folder, status.identity().device);
         let (identity, ctime) = (status.identity(), status.status_changed_at());

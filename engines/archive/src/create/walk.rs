@@ -7,8 +7,9 @@ use super::look::{At, Failed, Inside, Look, Looked, Opened, Seen, Thing, When};
 use super::tags::Keeps;
 use super::{Event, Source as FileData, Told};
 use crate::member::{Attribute, Device, Kind, Member};
+use crate::operation::Operation;
 use crew::pipeline::CutTurn;
-use files::{Directory, Identity, Moment, Status, how};
+use files::{Directory, Identity, Moment, Status};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -136,7 +137,7 @@ impl<'a> Walk<'a> {
     fn leave(&mut self, tell: &mut Told) {
         let Some(left) = self.levels.pop() else { return };
         self.order.pop();
-        let now = left.folder.as_ref().and_then(|folder| Status::of(&folder).ok());
+        let now = left.folder.as_ref().and_then(|folder| Status::of(folder).ok());
         if now.is_some_and(|now| now.status_changed_at() != left.ctime) {
             let slashes = usize::from(self.path.len() > 1);
             tell.push(Event::Changed { path: self.path[..self.path.len() - slashes].to_vec() });
@@ -148,16 +149,14 @@ impl<'a> Walk<'a> {
         }
         let Some(above) = self.levels.last_mut().filter(|above| above.folder.is_none()) else { return };
         let again = left.folder.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)).and_then(|folder| {
-            let again = Directory::of(&folder).open(b"..", how::DIRECTORY, 0)?;
-            let status = Status::of(&again)?;
-            let is_it = status.identity() == above.identity;
-            if is_it { Ok(again) } else { Err(io::Error::other("what was in it has been moved meanwhile")) }
+            let again = Directory::of(&folder).open_same(c"..", above.identity)?;
+            again.ok_or_else(|| io::Error::other("what was in it has been moved meanwhile"))
         });
         match again {
             Ok(again) => above.folder = Some(Arc::new(again)),
             Err(cause) if above.listing.is_some() || !self.batch.is_over() => {
                 let path = self.path.clone();
-                tell.push(Event::NotArchived { path, operation: "go back into it", cause });
+                tell.push(Event::NotArchived { path, operation: Operation::GoBackInto, cause });
             }
             // Nothing was left in it.
             Err(_) => {}
@@ -342,7 +341,7 @@ impl<'a> Walk<'a> {
         let is_loop =
             self.choice.links == Links::Followed && self.levels.iter().any(|level| level.identity == identity);
         if is_loop {
-            return Err(("go into it", io::Error::other("it is a folder that it lies in")));
+            return Err((Operation::GoInto, io::Error::other("it is a folder that it lies in")));
         }
         if let Some(tag) = tag.map(|tag| &self.choice.tags[tag]) {
             tell.push(Event::Tagged { path: path.to_vec(), tag: tag.name.clone(), keeps: tag.keeps });

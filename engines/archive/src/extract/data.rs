@@ -2,6 +2,7 @@
 
 use super::source::Carry;
 use crate::member::{Extent, Member};
+use crate::operation::Operation;
 use crate::place::{OpenFile, PlaceError, Placed, Placer, could_not};
 use parking_lot::Mutex;
 use std::fs::File;
@@ -29,7 +30,7 @@ pub fn whole_file(
         Ok(()) => placer.finish_file(member, open).map(|()| Placed::Made),
         Err(cause) => {
             placer.abandon_file(member, open);
-            Err(could_not("write it")(cause))
+            Err(could_not(Operation::Write)(cause))
         }
     }
 }
@@ -142,7 +143,7 @@ impl PieceFile {
             Ok(()) => placer.finish_file(&self.member, open).map(|()| Placed::Made),
             Err(cause) => {
                 placer.abandon_file(&self.member, open);
-                Err(could_not("write it")(cause))
+                Err(could_not(Operation::Write)(cause))
             }
         })
     }

@@ -315,7 +315,7 @@ fn by_path(root: &Root, path: &[u8]) -> io::Result<OwnedFd> {
 /// Closes a folder, having noted which one it is.
 fn close(level: &mut Level) {
     if let At::Open(folder) = &level.at
-        && let Ok(status) = Status::of(&folder)
+        && let Ok(status) = Status::of(folder)
     {
         level.at = At::Closed(status.identity());
     }
@@ -323,14 +323,14 @@ fn close(level: &mut Level) {
 
 /// The folder above `below`, if it is the one that it was: from there, or by its path.
 fn again(below: &At, identity: Identity, by_path: impl FnOnce() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
-    let is_it = |folder: &OwnedFd| Status::of(&folder).is_ok_and(|status| status.identity() == identity);
     if let At::Open(below) = below
-        && let Ok(found) = Directory::of(&below).open(b"..", how::DIRECTORY, 0)
-        && is_it(&found)
+        && let Ok(Some(found)) = Directory::of(below).open_same(c"..", identity)
     {
         return Ok(found);
     }
-    by_path().and_then(|found| if is_it(&found) { Ok(found) } else { Err(io::Error::other("it was moved meanwhile")) })
+    let found = by_path()?;
+    let is_it = Status::of(&found).is_ok_and(|status| status.identity() == identity);
+    if is_it { Ok(found) } else { Err(io::Error::other("it was moved meanwhile")) }
 }
 
 #[cfg(test)]

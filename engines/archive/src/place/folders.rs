@@ -3,6 +3,7 @@
 use super::metadata::Restore;
 use super::{Manner, PlaceError, Reach, Root, could_not, split};
 use crate::member::Member;
+use crate::operation::Operation;
 use files::{Directory, Follow, Identity, LinksOnTheWay, Status, how};
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;
@@ -189,7 +190,7 @@ impl<'a> Folders<'a> {
     fn open(&mut self, path: &[u8], missing: Missing) -> Result<(Arc<[u8]>, Arc<Folder>), PlaceError> {
         let descriptor = match self.open_below_nearest(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && missing == Missing::Make => self.make(path)?,
-            opened => opened.map_err(could_not(OPEN_ITS_FOLDER))?,
+            opened => opened.map_err(could_not(Operation::OpenItsDirectory))?,
         };
         let folder = Arc::new(Folder { descriptor, learnt: Mutex::default() });
         while (self.by_age.len() >= self.manner.open_folders || self.paths_bytes + path.len() > PATHS_BYTES)
@@ -239,8 +240,10 @@ impl<'a> Folders<'a> {
     fn make_one(&self, above: Directory<'_>, name: &[u8]) -> Result<OwnedFd, PlaceError> {
         match self.changed.make(above, name, (0o777 & !self.manner.umask_of_others) | 0o700) {
             // Another worker was faster, or a link stands there that leads nowhere: opening will tell.
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(could_not("make its folder")(error)),
-            _ => above.open(name, how::DIRECTORY, 0).map_err(could_not(OPEN_ITS_FOLDER)),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(could_not(Operation::MakeItsDirectory)(error))
+            }
+            _ => above.open(name, how::DIRECTORY, 0).map_err(could_not(Operation::OpenItsDirectory)),
         }
     }
 
@@ -263,10 +266,12 @@ impl<'a> Folders<'a> {
             match open(at) {
                 Ok(folder) => there = Some((at, folder)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound && at > 0 => (missing, step) = (at, step * 2),
-                Err(error) => return Err(could_not(OPEN_ITS_FOLDER)(error)),
+                Err(error) => return Err(could_not(Operation::OpenItsDirectory)(error)),
             }
         }
-        let Some((at, folder)) = there else { return Err(could_not(OPEN_ITS_FOLDER)(io::ErrorKind::NotFound.into())) };
+        let Some((at, folder)) = there else {
+            return Err(could_not(Operation::OpenItsDirectory)(io::ErrorKind::NotFound.into()));
+        };
         Ok((folder, ends.split_off(at + 1)))
     }
 }
@@ -277,5 +282,3 @@ enum Missing {
     Make,
     Tell,
 }
-
-pub(super) const OPEN_ITS_FOLDER: &str = "open its folder";

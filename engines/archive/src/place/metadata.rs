@@ -1,11 +1,11 @@
-//! What a member carries besides its data, put on what stands for it. The order is the kernel's: an owner takes set-id bits and
-//! capabilities away, so it comes first, then attributes, then the mode, then access control lists, whose mask a mode would change, then
-//! the times, which every change would move.
+//! What a member carries besides its data, put on what stands for it in the order of [`files::Metadata`].
 
 use super::{Folder, PlaceError, could_not};
-use crate::access_list;
-use crate::member::{Attribute, AttributeName, Kind, Member};
-use files::{ACCESS_LIST, DEFAULT_LIST, FileReference, Status};
+use crate::member::{AttributeName, Kind, Member};
+use crate::operation::Operation;
+use files::access_list::{self, ACCESS_LIST, DEFAULT_LIST};
+use files::{AttributeSetter, FileReference, Metadata, MetadataPart, MetadataRules, Status};
+use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -63,6 +63,16 @@ impl Restore {
         member.mode & kept & !umask
     }
 
+    fn metadata(&self, member: &Member, mode: u32) -> Metadata {
+        Metadata {
+            owner: self.owner_of(member),
+            mode: Some(mode),
+            mode_now: None,
+            is_link: member.kind == Kind::Symlink,
+            times: self.times.is_wanted().then_some([member.atime, Some(member.mtime)]),
+        }
+    }
+
     /// Whether a file that has been made still gets more than owner, mode and times.
     pub(super) fn gives_more(&self, member: &Member) -> bool {
         self.lists.is_wanted() || self.has_attributes(member)
@@ -81,23 +91,14 @@ pub fn restore_open(
     file: BorrowedFd<'_>,
     is_settled: bool,
 ) -> Result<(), PlaceError> {
-    let target = FileReference::Open(file);
-    let owned = if is_settled { Ok(()) } else { set_owner(restore, member, file) };
-    // Set-id bits are for the owner that it could not get.
-    let wanted = if owned.is_err() { 0o777 } else { 0o7777 };
-    let mode = restore.mode_of(member, umask) & wanted | own_bits(restore, member, file);
-    let attributed = set_attributes(restore, member, mode, target);
-    let moded = match is_settled && !restore.gives_more(member) {
-        true => Ok(()),
-        false => target.set_mode(mode).map_err(could_not("set its mode")),
+    let mode = restore.mode_of(member, umask);
+    let metadata = Metadata {
+        owner: if is_settled { None } else { restore.owner_of(member) },
+        mode_now: (is_settled && !restore.gives_more(member)).then_some(mode),
+        ..restore.metadata(member, mode)
     };
-    let listed = set_lists(restore, member, target);
-    let timed = if restore.times.is_wanted() {
-        target.set_times(member.atime, Some(member.mtime)).map_err(could_not("set its times"))
-    } else {
-        Ok(())
-    };
-    owned.and(moded).and(timed).and(attributed).and(listed)
+    let own_bits = own_bits(restore, member, file);
+    restore_all(restore, member, FileReference::Open(file), &metadata, own_bits)
 }
 
 /// Bits of a directory that stay where modes are not asked for: it has setgid from the one that it was made in.
@@ -126,34 +127,119 @@ pub fn restore_unopened(
     folder: &Folder,
     name: &[u8],
 ) -> Result<(), PlaceError> {
-    let in_text = CString::new(name).map_err(io::Error::from).map_err(could_not("name it"))?;
-    let target = FileReference::Named(folder.directory(), &in_text);
-    let owned = restore
-        .owner_of(member)
-        .map_or(Ok(()), |(uid, gid)| target.set_owner(uid, gid).map_err(could_not("set its owner")));
-    // Set-id bits are for the owner that it could not get; the others it has since it was made, unless a list that it inherited took some.
-    let mode = restore.mode_of(member, umask) & if owned.is_ok() { 0o7777 } else { 0o777 };
-    let has_mode = |there: Status| there.mode() == mode;
-    let moded = match member.kind == Kind::Symlink || target.status().is_ok_and(has_mode) {
-        true => Ok(()),
-        false => target.set_mode(mode).map_err(could_not("set its mode")),
-    };
-    let attributed = set_attributes(restore, member, mode, target);
-    let listed = if member.kind == Kind::Symlink { Ok(()) } else { set_lists(restore, member, target) };
-    let timed = match restore.times.is_wanted() {
-        true => target.set_times(member.atime, Some(member.mtime)).map_err(could_not("set its times")),
-        false => Ok(()),
-    };
-    owned.and(moded).and(timed).and(attributed).and(listed)
+    let name = CString::new(name).map_err(io::Error::from).map_err(could_not(Operation::Name))?;
+    let target = FileReference::Named(folder.directory(), &name);
+    let mut metadata = restore.metadata(member, restore.mode_of(member, umask));
+    if !metadata.is_link {
+        // It has its mode since it was made, unless a list that it inherited took some of it.
+        metadata.mode_now = target.status().ok().map(|there| there.mode());
+    }
+    restore_all(restore, member, target, &metadata, 0)
 }
 
-fn set_owner(restore: &Restore, member: &Member, file: BorrowedFd<'_>) -> Result<(), PlaceError> {
-    let Some((uid, gid)) = restore.owner_of(member) else { return Ok(()) };
-    FileReference::Open(file).set_owner(uid, gid).map_err(could_not("set its owner"))
+fn restore_all(
+    restore: &Restore,
+    member: &Member,
+    target: FileReference<'_>,
+    metadata: &Metadata,
+    own_bits: u32,
+) -> Result<(), PlaceError> {
+    let mut rules = Restoring { restore, member, own_bits, refused: Refused::default() };
+    metadata.apply(target, &mut rules);
+    let Refused { owner, mode, times, attributes, lists } = rules.refused;
+    let first = |cause: Option<io::Error>, operation| cause.map_or(Ok(()), |cause| Err(could_not(operation)(cause)));
+    first(owner, Operation::SetOwner)?;
+    first(mode, Operation::SetMode)?;
+    first(times, Operation::SetTimes)?;
+    attributes.outcome()?;
+    lists.outcome()
 }
 
-/// What was tried where an attribute could not be set: all that is lost is that attribute.
-pub const SET_ATTRIBUTES: &str = "set its attributes";
+/// What could not be restored.
+#[derive(Default)]
+struct Refused {
+    owner: Option<io::Error>,
+    mode: Option<io::Error>,
+    times: Option<io::Error>,
+    attributes: Failed,
+    lists: Failed,
+}
+
+/// The rules of one member.
+struct Restoring<'a> {
+    restore: &'a Restore,
+    member: &'a Member,
+    /// Bits that stay, whatever the mode.
+    own_bits: u32,
+    refused: Refused,
+}
+
+impl MetadataRules for Restoring<'_> {
+    fn owner_refused(&mut self, _: FileReference<'_>, cause: io::Error) {
+        self.refused.owner = Some(cause);
+    }
+
+    fn set_attributes(&mut self, setter: &mut AttributeSetter<'_>) {
+        for attribute in &self.member.attributes {
+            let (choice, name) = match &attribute.name {
+                AttributeName::Extended(name) => (self.restore.attributes, name.as_slice()),
+                AttributeName::Selinux => (self.restore.labels, &b"security.selinux"[..]),
+                AttributeName::AccessList | AttributeName::DefaultList => continue,
+            };
+            if choice.is_wanted() {
+                let set = CString::new(name).map_err(io::Error::from);
+                self.refused.attributes.note(name, set.and_then(|name| setter.set(&name, &attribute.value)));
+            }
+        }
+        if self.restore.lists.is_wanted() && self.member.kind != Kind::Symlink {
+            self.set_list(&AttributeName::AccessList, ACCESS_LIST, setter);
+            if self.member.kind == Kind::Directory {
+                self.set_list(&AttributeName::DefaultList, DEFAULT_LIST, setter);
+            }
+        }
+    }
+
+    fn granted(&self, mode: u32) -> u32 {
+        // Set-id bits are for the owner that it could not get.
+        let granted = if self.refused.owner.is_some() { 0o777 } else { 0o7777 };
+        mode & granted | self.own_bits
+    }
+
+    fn refused(&mut self, part: MetadataPart, cause: io::Error) {
+        let refused = &mut self.refused;
+        let part = match part {
+            MetadataPart::Owner => &mut refused.owner,
+            MetadataPart::Mode => &mut refused.mode,
+            MetadataPart::Times => &mut refused.times,
+        };
+        *part = Some(cause);
+    }
+}
+
+impl Restoring<'_> {
+    /// The list that is stored, and no other: one that it inherited goes.
+    fn set_list(&mut self, name: &AttributeName, key: &CStr, setter: &mut AttributeSetter<'_>) {
+        let stored = self.member.attributes.iter().rfind(|attribute| attribute.name == *name);
+        let done = match stored.map(|stored| access_list::from_text(&stored.value)) {
+            None => remove_list(setter, key),
+            Some(Some(value)) => setter.set(key, &value),
+            Some(None) => Err(io::Error::other("its text is no access control list")),
+        };
+        self.refused.lists.note(key.to_bytes(), done);
+    }
+}
+
+/// Where there are no lists, none is to be removed.
+fn remove_list(setter: &mut AttributeSetter<'_>, key: &CStr) -> io::Result<()> {
+    match setter.remove(key) {
+        Err(error)
+            if [Errno::NODATA, Errno::OPNOTSUPP].contains(&Errno::from_io_error(&error).unwrap_or(Errno::IO)) =>
+        {
+            Ok(())
+        }
+        removed => removed,
+    }
+}
 
 /// Names of attributes that could not be set, and why the first of them could not.
 #[derive(Debug, thiserror::Error)]
@@ -180,73 +266,6 @@ impl Failed {
     fn outcome(self) -> Result<(), PlaceError> {
         let Some(mut unset) = self.0 else { return Ok(()) };
         unset.names.sort_unstable();
-        Err(could_not(SET_ATTRIBUTES)(io::Error::new(unset.cause.kind(), unset)))
-    }
-}
-
-/// Sets all but lists. `mode` is what the file gets afterwards.
-fn set_attributes(restore: &Restore, member: &Member, mode: u32, target: FileReference<'_>) -> Result<(), PlaceError> {
-    if !restore.has_attributes(member) {
-        return Ok(());
-    }
-    let mut failed = Failed::default();
-    for attribute in &member.attributes {
-        let (choice, name) = match &attribute.name {
-            AttributeName::Extended(name) => (restore.attributes, name.as_slice()),
-            AttributeName::Selinux => (restore.labels, &b"security.selinux"[..]),
-            AttributeName::AccessList | AttributeName::DefaultList => continue,
-        };
-        if choice.is_wanted() {
-            failed.note(name, set_attribute(attribute, name, mode, target));
-        }
-    }
-    failed.outcome()
-}
-
-/// `user.*` is set by whoever may write to the file; its owner may for as long as that takes.
-fn set_attribute(attribute: &Attribute, name: &[u8], mode: u32, target: FileReference<'_>) -> io::Result<()> {
-    let name = CString::new(name)?;
-    let set = || target.set_attribute(&name, &attribute.value);
-    match (set(), target) {
-        (Err(error), FileReference::Open(_))
-            if error.kind() == io::ErrorKind::PermissionDenied
-                && mode & 0o200 == 0
-                && target.set_mode(mode & 0o500 | 0o200).is_ok() =>
-        {
-            set()
-        }
-        (outcome, _) => outcome,
-    }
-}
-
-/// The lists that are stored, and no other: what it inherited goes.
-fn set_lists(restore: &Restore, member: &Member, target: FileReference<'_>) -> Result<(), PlaceError> {
-    if !restore.lists.is_wanted() {
-        return Ok(());
-    }
-    let mut failed = Failed::default();
-    failed.note(ACCESS_LIST.to_bytes(), set_list(member, &AttributeName::AccessList, ACCESS_LIST, target));
-    if member.kind == Kind::Directory {
-        failed.note(DEFAULT_LIST.to_bytes(), set_list(member, &AttributeName::DefaultList, DEFAULT_LIST, target));
-    }
-    failed.outcome()
-}
-
-fn set_list(member: &Member, name: &AttributeName, key: &CStr, target: FileReference<'_>) -> io::Result<()> {
-    let Some(stored) = member.attributes.iter().rfind(|attribute| attribute.name == *name) else {
-        return remove_list(target, key);
-    };
-    let value = access_list::from_text(&stored.value);
-    let value = value.ok_or_else(|| io::Error::other("its text is no access control list"))?;
-    target.set_attribute(key, &value)
-}
-
-/// Where there are no lists, none is to be removed.
-fn remove_list(target: FileReference<'_>, key: &CStr) -> io::Result<()> {
-    use rustix::io::Errno;
-    let is = |error: &io::Error, errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
-    match target.remove_attribute(key) {
-        Err(error) if is(&error, Errno::NODATA) || is(&error, Errno::OPNOTSUPP) => Ok(()),
-        removed => removed,
+        Err(could_not(Operation::SetAttributes)(io::Error::new(unset.cause.kind(), unset)))
     }
 }

@@ -1,9 +1,9 @@
-//! What an entry carries besides its bytes: owner, attributes, mode, times, in the order in which one does not undo the other.
-//! LIE: a change of owner clears set-id bits and capabilities, a write clears them too; so they come last.
+//! What an entry carries besides its bytes, put on its copy in the order of [`files::Metadata`], after its bytes.
 
 use super::{Attribute, Keep};
 use crate::finding::number;
-use files::{ACCESS_LIST, DEFAULT_LIST, FileReference, FileType, Status, UNCHANGED};
+use files::access_list::{ACCESS_LIST, DEFAULT_LIST};
+use files::{AttributeSetter, FileReference, FileType, Metadata, MetadataPart, MetadataRules, Status, UNCHANGED};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io;
@@ -63,117 +63,99 @@ pub struct AttributeBuffers {
 
 /// Carries over what `keep` says; goes on past refusals and returns them.
 pub fn carry(carried: &Carried<'_>, keep: &Keep, buffers: &mut AttributeBuffers) -> Vec<NotKept> {
-    let mut refused = Vec::new();
-    let (mut mode, mut mode_now) = (carried.mode, carried.mode_now);
-    if keep.owner && carried.owner_now != Some((carried.status.user(), carried.status.group())) {
-        match set_owner(carried) {
-            Ok(Arrived::Yes) => {}
-            // COMPAT: what belongs to somebody else now must not act in their name.
-            Ok(Arrived::No) => mode = mode.map(|mode| mode & 0o1777),
-            Err(cause) => refused.push(NotKept { what: What::Owner, cause }),
-        }
-        // A change of owner may have changed it.
-        mode_now = mode_now.filter(|mode| mode & 0o7000 == 0);
-    }
-    mode = mode.map(|mode| if mode & 0o7000 == 0 { mode | carried.special } else { mode });
+    let status = carried.status;
     // COMPAT: where modes are forgotten, what is new has its mode alone; but a folder goes on handing down what it inherited.
-    let loses_lists = keep.mode || (keep.forgets_mode && mode.is_some());
-    if carried.has_lists && loses_lists && !carried.is_link {
-        let _has_none = carried.to.remove_attribute(ACCESS_LIST);
-        if keep.mode && carried.status.file_type() == FileType::Directory {
-            let _has_none = carried.to.remove_attribute(DEFAULT_LIST);
-        }
-        mode_now = None;
-    }
-    let (has_list, opened) = carry_attributes(carried, keep, buffers, &mut refused);
-    if let Some(before) = opened {
-        mode = mode.or(Some(before));
-        mode_now = None;
-    }
-    if let Some(mode) = mode
-        && !carried.is_link
-        && (has_list || mode_now != Some(mode))
-        && let Err(cause) = carried.to.set_mode(mode)
-    {
-        refused.push(NotKept { what: What::Mode, cause });
-    }
-    if keep.times
-        && let Err(cause) = carried.to.set_times(Some(carried.status.read_at()), Some(carried.status.changed_at()))
-    {
-        refused.push(NotKept { what: What::Times, cause });
-    }
-    refused
+    let loses_lists =
+        carried.has_lists && !carried.is_link && (keep.mode || (keep.forgets_mode && carried.mode.is_some()));
+    let owner = (status.user(), status.group());
+    let metadata = Metadata {
+        owner: (keep.owner && carried.owner_now != Some(owner)).then_some(owner),
+        mode: carried.mode,
+        mode_now: carried.mode_now.filter(|_| !loses_lists),
+        is_link: carried.is_link,
+        times: keep.times.then(|| [Some(status.read_at()), Some(status.changed_at())]),
+    };
+    let mut rules = Carrying { carried, keep, buffers, loses_lists, is_somebody_elses: false, refused: Vec::new() };
+    metadata.apply(carried.to, &mut rules);
+    rules.refused
 }
 
-enum Arrived {
-    Yes,
+/// The rules of one entry.
+struct Carrying<'a> {
+    carried: &'a Carried<'a>,
+    keep: &'a Keep,
+    buffers: &'a mut AttributeBuffers,
+    /// Whether lists that it inherited go.
+    loses_lists: bool,
     /// Only root may give files away; that is no complaint.
-    No,
+    is_somebody_elses: bool,
+    refused: Vec<NotKept>,
 }
 
-fn set_owner(carried: &Carried<'_>) -> io::Result<Arrived> {
-    let (user, group) = (carried.status.user(), carried.status.group());
-    let Err(error) = carried.to.set_owner(user, group) else { return Ok(Arrived::Yes) };
-    let may_fail = [Errno::PERM, Errno::INVAL].iter().any(|errno| errno.raw_os_error() == number(&error));
-    if !may_fail || files::acts_as_root() {
-        return Err(error);
+impl MetadataRules for Carrying<'_> {
+    fn owner_refused(&mut self, target: FileReference<'_>, cause: io::Error) {
+        let may_fail = [Errno::PERM, Errno::INVAL].iter().any(|errno| errno.raw_os_error() == number(&cause));
+        if !may_fail || files::acts_as_root() {
+            self.refused.push(NotKept { what: What::Owner, cause });
+            return;
+        }
+        self.is_somebody_elses = true;
+        // COMPAT: the group is tried alone; its success makes the owner no more right.
+        let _group_alone = target.set_owner(UNCHANGED, self.carried.status.group());
     }
-    // COMPAT: the group is tried alone; its success makes the owner no more right.
-    let _group_alone = carried.to.set_owner(UNCHANGED, group);
-    Ok(Arrived::No)
+
+    fn set_attributes(&mut self, setter: &mut AttributeSetter<'_>) {
+        if self.loses_lists {
+            let _has_none = setter.remove(ACCESS_LIST);
+            if self.keep.mode && self.carried.status.file_type() == FileType::Directory {
+                let _has_none = setter.remove(DEFAULT_LIST);
+            }
+        }
+        if self.keep.mode || self.keep.context || self.keep.attributes != Attribute::Leave {
+            self.carry_attributes(setter);
+        }
+    }
+
+    fn granted(&self, mode: u32) -> u32 {
+        // COMPAT: what belongs to somebody else now must not act in their name.
+        let mode = if self.is_somebody_elses { mode & 0o1777 } else { mode };
+        if mode & 0o7000 == 0 { mode | self.carried.special } else { mode }
+    }
+
+    fn refused(&mut self, part: MetadataPart, cause: io::Error) {
+        let what = match part {
+            MetadataPart::Owner => What::Owner,
+            MetadataPart::Mode => What::Mode,
+            MetadataPart::Times => What::Times,
+        };
+        self.refused.push(NotKept { what, cause });
+    }
 }
 
-/// Whether there was an access list; and the mode from which the target had to be made writable, if so.
-fn carry_attributes(
-    carried: &Carried<'_>,
-    keep: &Keep,
-    buffers: &mut AttributeBuffers,
-    refused: &mut Vec<NotKept>,
-) -> (bool, Option<u32>) {
-    if !keep.mode && !keep.context && keep.attributes == Attribute::Leave {
-        return (false, None);
-    }
-    let AttributeBuffers { names, value } = buffers;
-    if let Err(cause) = carried.from.attribute_names(names) {
-        // COMPAT: told to who has named attributes; and a file system without any has none to carry.
-        if keep.attributes == Attribute::Require && !knows_none(&cause) {
-            refused.push(NotKept { what: What::Listing, cause });
+impl Carrying<'_> {
+    fn carry_attributes(&mut self, setter: &mut AttributeSetter<'_>) {
+        let AttributeBuffers { names, value } = &mut *self.buffers;
+        if let Err(cause) = self.carried.from.attribute_names(names) {
+            // COMPAT: told to who has named attributes; and a file system without any has none to carry.
+            if self.keep.attributes == Attribute::Require && !knows_none(&cause) {
+                self.refused.push(NotKept { what: What::Listing, cause });
+            }
+            return;
         }
-        return (false, None);
-    }
-    let (mut has_list, mut opened) = (false, None);
-    for name in names.split_inclusive(|&byte| byte == 0) {
-        let Ok(name) = CStr::from_bytes_with_nul(name) else { continue };
-        let is_list = name == ACCESS_LIST || name == DEFAULT_LIST;
-        if !is_wanted(name, is_list, keep) {
-            continue;
-        }
-        has_list |= name == ACCESS_LIST;
-        let copied = carried.from.attribute(name, value).and_then(|()| {
-            let set = || carried.to.set_attribute(name, value);
-            set().or_else(|error| {
-                let is_shut = number(&error) == Errno::ACCESS.raw_os_error() && opened.is_none() && !carried.is_link;
-                if is_shut && let Ok(mode) = make_writable(carried.to) {
-                    opened = Some(mode);
-                    return set();
-                }
-                Err(error)
-            })
-        });
-        if let Err(cause) = copied
-            && is_to_be_told(&cause, is_list, keep)
-        {
-            refused.push(NotKept { what: if is_list { What::Mode } else { What::Attributes }, cause });
+        for name in names.split_inclusive(|&byte| byte == 0) {
+            let Ok(name) = CStr::from_bytes_with_nul(name) else { continue };
+            let is_list = name == ACCESS_LIST || name == DEFAULT_LIST;
+            if !is_wanted(name, is_list, self.keep) {
+                continue;
+            }
+            let copied = self.carried.from.attribute(name, value).and_then(|()| setter.set(name, value));
+            if let Err(cause) = copied
+                && is_to_be_told(&cause, is_list, self.keep)
+            {
+                self.refused.push(NotKept { what: if is_list { What::Mode } else { What::Attributes }, cause });
+            }
         }
     }
-    (has_list, opened)
-}
-
-/// COMPAT: attributes of a user are for who may write, and a copy may be read-only from its first moment. The mode before.
-fn make_writable(target: FileReference<'_>) -> io::Result<u32> {
-    let status = target.status()?;
-    target.set_mode(status.mode() | 0o200)?;
-    Ok(status.mode())
 }
 
 fn knows_none(cause: &io::Error) -> bool {

@@ -33,7 +33,7 @@ fn decided(machine: &FakeMachine, bytes: &[u8], options: &str, subject: &str) ->
 
 #[test]
 fn hands_follow_the_machine_the_options_and_the_disk() {
-    let machine = FakeMachine::new(4, 8 << 30).with_rotating_disk("/slow").with_network_folder("/far");
+    let machine = FakeMachine::new(4, 8 << 30).with_rotating_disk("/slow").with_network_directory("/far");
     assert_eq!(decided(&machine, &PLAIN, "", "extract"), "up to 4 hands");
     assert_eq!(decided(&machine, &PLAIN, "--hands 2", "extract"), "up to 2 hands");
     assert_eq!(decided(&machine, &PLAIN, "-C /slow", "extract"), "up to 1 hand");

@@ -1,25 +1,27 @@
 //! The directory that everything goes beneath: paths are opened so that no link and no `..` leads out of it, with `openat2(2)`
 //! or, where kernel or sandbox refuse that, name by name.
 
-use files::{Directory, Follow, LinksOnTheWay, PATH_BYTES_MAX, Status, how, path_of};
+use crate::argument::PATH_BYTES_MAX;
+use crate::directory::{Directory, Follow, LinksOnTheWay, how, path_of};
+use crate::status::Status;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How far members reach.
+/// How far paths below a root reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
     /// Not out of the directory, whatever links say.
     #[default]
     Beneath,
-    /// As above, and no link on the way to a member is followed: what stands at a path is really there.
+    /// As above, and no link on the way is followed: what stands at a path is really there.
     BeneathWithoutLinks,
-    /// Anywhere, as the names say: `-P`.
+    /// Anywhere, as the names say.
     Anywhere,
 }
 
-/// A directory that members go beneath.
+/// A directory beneath which all paths lead.
 pub struct Root {
     folder: OwnedFd,
     reach: Reach,
@@ -49,7 +51,7 @@ impl Root {
         Ok(Self { kernel_resolves: AtomicBool::new(false), ..Self::open(path, reach)? })
     }
 
-    /// How far members reach.
+    /// How far paths reach.
     pub fn reach(&self) -> Reach {
         self.reach
     }

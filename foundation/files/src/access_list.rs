@@ -1,6 +1,13 @@
 //! Access control lists: as text, which archives have, and as the value of the attribute, which the kernel has.
 //! Layout of the value: `linux/posix_acl_xattr.h`, version 2. Names of users and groups are looked up on this machine.
 
+use std::ffi::CStr;
+
+/// The attribute that holds the access control list of a file.
+pub const ACCESS_LIST: &CStr = c"system.posix_acl_access";
+/// The attribute that holds the list that new files in a directory begin with.
+pub const DEFAULT_LIST: &CStr = c"system.posix_acl_default";
+
 const VERSION: u32 = 2;
 const OWNER: u16 = 0x01;
 const USER: u16 = 0x02;
@@ -94,6 +101,34 @@ pub fn to_text(value: &[u8]) -> Option<Vec<u8>> {
     Some(text)
 }
 
+/// The permission bits of a list: those that `stat(2)` shows of a file that has it. None for what is no list.
+pub fn permission_bits(value: &[u8]) -> Option<u32> {
+    let entries = value.strip_prefix(&VERSION.to_le_bytes())?.chunks_exact(8);
+    let rights =
+        |tag| entries.clone().find(|entry| entry[..2] == u16::to_le_bytes(tag)).map(|entry| u32::from(entry[2]) & 0o7);
+    let group = rights(MASK).or_else(|| rights(OWNING_GROUP))?;
+    Some(rights(OWNER)? << 6 | group << 3 | rights(OTHERS)?)
+}
+
+/// What `open(2)` makes of a default list for a new file of this mode. A mask stands for the mode's group bits.
+pub fn list_of_a_new_file(default: &[u8], mode: u32) -> Vec<u8> {
+    let mut list = default.to_vec();
+    let entries = list.get_mut(4..).unwrap_or_default();
+    let tag = |entry: &[u8]| u16::from_le_bytes([entry[0], entry[1]]);
+    let has_mask = entries.chunks_exact(8).any(|entry| tag(entry) == MASK);
+    for entry in entries.chunks_exact_mut(8) {
+        let granted = match tag(entry) {
+            OWNER => mode >> 6,
+            MASK => mode >> 3,
+            OWNING_GROUP if !has_mask => mode >> 3,
+            OTHERS => mode,
+            _ => 0o7,
+        };
+        entry[2] &= granted as u8 & 0o7;
+    }
+    list
+}
+
 /// The text of the list that says what permission bits say.
 pub fn of_mode(mode: u32) -> Vec<u8> {
     let mut text = Vec::new();
@@ -135,5 +170,29 @@ mod tests {
             assert_eq!(from_text(text), None, "{}", String::from_utf8_lossy(text));
         }
         assert_eq!(to_text(b"\x01\0\0\0"), None);
+    }
+
+    #[test]
+    fn a_list_says_what_the_mode_shows() {
+        let bits = |text: &[u8]| permission_bits(&from_text(text).expect("a list"));
+        assert_eq!(bits(b"u::rw-,g::r--,o::--x"), Some(0o641));
+        assert_eq!(bits(b"u::rwx,u:1:rwx,g::r--,m::r-x,o::---"), Some(0o750));
+        assert_eq!((bits(b"u::rwx"), permission_bits(b"")), (None, None));
+    }
+
+    #[test]
+    fn a_new_file_has_what_both_its_mode_and_the_default_list_grant() {
+        let list = |entries: &[(u16, u16)]| {
+            let entries =
+                entries.iter().flat_map(|(tag, rights)| [tag.to_le_bytes(), rights.to_le_bytes(), [0; 2], [0; 2]]);
+            [vec![2, 0, 0, 0], entries.flatten().collect()].concat()
+        };
+        // Owner, group, others; and with a named user and a mask.
+        assert_eq!(list_of_a_new_file(&list(&[(1, 7), (4, 5), (32, 0)]), 0o644), list(&[(1, 6), (4, 4), (32, 0)]));
+        assert_eq!(
+            list_of_a_new_file(&list(&[(1, 7), (2, 7), (4, 5), (16, 7), (32, 5)]), 0o640),
+            list(&[(1, 6), (2, 7), (4, 5), (16, 4), (32, 0)])
+        );
+        assert_eq!(list_of_a_new_file(&[2], 0o644), [2]);
     }
 }
