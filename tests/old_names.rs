@@ -50,7 +50,7 @@ impl Family {
             left_out(&format!("{tool} is not installed"));
             return None;
         };
-        let links = TempDir::new().expect("a folder");
+        let links = TempDir::new().expect("a directory");
         let made = TestProgram::at(binary()).run([Path::new("links"), links.path()], b"").expect("the program starts");
         made.stdout_of_success();
         let ours = TestProgram::at(links.path().join(tool)).run(["-c"], b"x").expect("the program starts");
@@ -69,7 +69,7 @@ impl Family {
         place.write("a", data::text(9_000, 1)).write("b", data::text(14_000, 2)).write("h1", data::text(700, 3));
         fs::hard_link(place.path("h1"), place.path("h2")).expect("a link");
         symlink("b", place.path("sym")).expect("a link");
-        place.write("dir/x", b"in a folder").write("empty", b"").write(name("plain"), b"hello\n");
+        place.write("dir/x", b"in a directory").write("empty", b"").write(name("plain"), b"hello\n");
         place.write(name("a"), &self.packed).write(name("lone"), &self.packed_alone).write("odd.name", &self.packed);
         place.write(name("short"), &self.packed[..self.packed.len() / 2]);
         let mut bad = self.packed.clone();
@@ -136,7 +136,7 @@ impl Family {
 fn run_line(place: &Place, line: &str, links: Option<&Path>) -> ProgramOutcome {
     let inherited = std::env::var_os("PATH").unwrap_or_default();
     let directories = links.into_iter().map(PathBuf::from).chain(std::env::split_paths(&inherited));
-    let path: OsString = std::env::join_paths(directories).expect("folders without colons");
+    let path: OsString = std::env::join_paths(directories).expect("directories without colons");
     let shell = TestProgram::find("sh").expect("every system has sh").in_directory(place.directory());
     let shell = shell.with_variable("PATH", path).with_variable("LC_ALL", "C");
     shell.run(["-c", line], b"").expect("sh starts")
@@ -188,7 +188,7 @@ fn preview(bytes: &[u8]) -> String {
 /// What gzip and bzip2 take for garbage behind the last member is, in files of many, a damaged one: nothing is thrown away.
 #[test]
 fn a_damaged_header_among_many_is_no_trailing_garbage() {
-    let links = TempDir::new().expect("a folder");
+    let links = TempDir::new().expect("a directory");
     let made = TestProgram::at(binary()).run([Path::new("links"), links.path()], b"").expect("the program starts");
     made.stdout_of_success();
     let plain = data::mixed(4 << 20, 9);

@@ -17,7 +17,7 @@ pub fn binary() -> PathBuf {
     }
     let this = std::env::current_exe().expect("a process knows its own file");
     // target/<profile>/deps/acceptance-<hash>
-    let target = this.ancestors().nth(3).expect("cargo puts tests three folders deep");
+    let target = this.ancestors().nth(3).expect("cargo puts tests three directories deep");
     let built = ["release", "debug"].map(|profile| target.join(profile).join("mh"));
     let newest = built.into_iter().filter(|path| path.exists()).max_by_key(|path| {
         fs::metadata(path).and_then(|metadata| metadata.modified()).expect("it is there, and files have times")
@@ -41,7 +41,7 @@ pub fn programs() -> TempDir {
 }
 
 fn testkit_directory() -> TempDir {
-    TempDir::new().expect("a temporary folder can be made")
+    TempDir::new().expect("a temporary directory can be made")
 }
 
 /// A fresh directory in which the program runs.
@@ -53,7 +53,7 @@ impl Place {
     pub fn new() -> Self {
         let tree = TempTree::new();
         // Tests that give up root's rights still have to get in.
-        fs::set_permissions(tree.path(), fs::Permissions::from_mode(0o755)).expect("the folder is ours");
+        fs::set_permissions(tree.path(), fs::Permissions::from_mode(0o755)).expect("the directory is ours");
         Self { tree }
     }
 

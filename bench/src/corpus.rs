@@ -199,7 +199,7 @@ impl Data {
             let _stands_in_below = workspace::run("apt-get", &["install", "-y", "-qq", "linux-source-6.1"]);
         }
         if let Some(tree) = self.tree.as_ref().filter(|tree| !tree.is_dir()) {
-            return Err(format!("{} is no folder", tree.display()));
+            return Err(format!("{} is no directory", tree.display()));
         }
         let source = &self.source.whole;
         let mib = source.bytes / MIB;
@@ -228,7 +228,7 @@ impl Files {
         let step = bytes.len() / self.paths.len();
         let mut list = String::new();
         for (number, path) in self.paths.iter().enumerate() {
-            std::fs::create_dir_all(path.parent().expect("it has a folder"))?;
+            std::fs::create_dir_all(path.parent().expect("it has a directory"))?;
             let part = &bytes[number * step..];
             std::fs::write(path, &part[..part.len().min(self.each_bytes as usize)])?;
             list += &format!("{}\n", path.display());
@@ -308,12 +308,12 @@ mod tests {
 
     #[test]
     fn only_what_was_made_is_removed() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let theirs = directory.path().join("theirs");
         std::fs::write(&theirs, "x").expect("a file");
         let made = Data::at(directory.path(), true, false).directory.clone();
         for (is_made, stays) in [(false, true), (true, false)] {
-            std::fs::create_dir_all(&made).expect("a folder");
+            std::fs::create_dir_all(&made).expect("a directory");
             let mut data = Data::at(directory.path(), true, false);
             data.undo = is_made.then(|| data.removal().expect("a shell"));
             drop(data);
@@ -324,10 +324,10 @@ mod tests {
 
     #[test]
     fn the_source_of_a_tree_is_a_tar_of_it_and_not_kept() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let tree = directory.path().join("tree");
         let data = || Data::at(&directory.path().join("data"), true, true).of_tree(Some(&tree));
-        assert!(data().make_source_alone().expect_err("there is none").ends_with("tree is no folder"));
+        assert!(data().make_source_alone().expect_err("there is none").ends_with("tree is no directory"));
         std::fs::create_dir(&tree).and_then(|()| std::fs::write(tree.join("inside"), "x")).expect("a tree");
         let mut made = data();
         assert!(made.make_source_alone().expect("tar is there").ends_with("/tree"));
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn what_a_script_did_not_finish_has_no_name() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let made = Made { path: directory.path().join("a"), script: "{ echo x; exit 3; }".to_owned() };
         assert!(made.make().expect_err("it fails").contains("exit status: 3"));
         assert!(!made.path.exists());
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn an_endless_script_is_cut() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("a");
         first_bytes("yes", 100_000, &path).expect("it writes");
         assert_eq!(path.metadata().expect("it is there").len(), 100_000);

@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn a_run_directory_has_both_files() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         write(&directory.path().join("run"), &Record::default(), "text").expect("written");
         assert_eq!(std::fs::read_to_string(directory.path().join("run/README.md")).expect("there"), "text");
         assert!(directory.path().join("run/raw.csv").is_file());

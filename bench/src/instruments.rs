@@ -32,7 +32,7 @@ pub fn finish(suffix: &str, command: &str, how: &str, lines: &[Line], left_out: 
     // A run is never written over another.
     let names = std::iter::once(name.clone()).chain((2..).map(|again| format!("{name}-{again}")));
     let directory = names.map(|name| root().join("bench/runs").join(name)).find(|directory| !directory.exists());
-    let directory = directory.ok_or("no name is left for the run's folder")?;
+    let directory = directory.ok_or("no name is left for the run's directory")?;
     let fail = |error: std::io::Error| format!("could not write {}: {error}", directory.display());
     std::fs::create_dir_all(&directory).map_err(fail)?;
     let mut text = format!(

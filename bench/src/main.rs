@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     fn ours_and_rivals_run_in_turn_and_are_verified() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let measured = measure_case(case(directory.path(), "cat \"$1\""), 2).expect("both copy");
         assert_eq!(measured.runs.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
         assert!(measured.runs.iter().flatten().all(|run| run.output_bytes == 10 && run.wall_s > 0.0));
@@ -410,14 +410,14 @@ mod tests {
     fn slow_rows_get_fewer_rounds() {
         assert_eq!([0.001, 4.9, 6.0, 500.0].map(|round_s| rounds_of(5, round_s, ROW_SECONDS)), [5, 5, 4, 3]);
         assert_eq!(rounds_of(1, 500.0, ROW_SECONDS), 1);
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let slow = Case { is_slow: true, ..case(directory.path(), "cat \"$1\"") };
         assert_eq!(measure_case(slow, 5).expect("both copy").runs.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
     }
 
     #[test]
     fn what_cannot_be_verified_is_known_before() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let mut case = case(directory.path(), "true");
         assert_eq!(case.missing(), None);
         let script = "no-such-program-anywhere -c".to_owned();
@@ -427,7 +427,7 @@ mod tests {
 
     #[test]
     fn a_wrong_output_or_a_failing_tool_is_an_error() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let wrong = measure_case(case(directory.path(), "echo other txt"), 1).err().expect("it is not the input");
         assert!(wrong.starts_with("ours: "), "{wrong}");
         let failing = measure_case(case(directory.path(), "cat \"$1\"; exit 3"), 1).err().expect("it fails");

@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_tool_is_fed_and_drained_through_pipes() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let out = directory.path().join("out");
         let words = |script: &str| ["sh", "-c", script].map(str::to_owned).to_vec();
         let mut tool = Tool::new("tr", &["tr", "a", "b"], &out);
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn packed_outputs_are_unpacked_and_compared() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let (plain, out) = (directory.path().join("plain"), directory.path().join("out"));
         std::fs::write(&plain, "text").expect("a file");
         let mut tool = Tool::new("gzip", &["gzip", "-c"], &out).into_stdout();
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn many_outputs_are_compared_one_by_one() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let file = |name: &str, text: &str| {
             std::fs::write(directory.path().join(name), text).expect("a file");
             directory.path().join(name)
@@ -293,8 +293,8 @@ mod tests {
 
     #[test]
     fn an_archive_is_held_against_its_tree() {
-        let directory = tempfile::tempdir().expect("a folder");
-        std::fs::create_dir(directory.path().join("tree")).expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(directory.path().join("tree")).expect("a directory");
         std::fs::write(directory.path().join("tree/file"), "text").expect("a file");
         let archive = directory.path().join("archive");
         shell(&format!("tar -C '{0}' -cf '{1}' tree", directory.path().display(), archive.display()))
@@ -312,9 +312,9 @@ mod tests {
 
     #[test]
     fn a_tree_is_removed_and_seen_to_be_gone() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let out = directory.path().join("out");
-        std::fs::create_dir_all(out.join("inner")).expect("folders");
+        std::fs::create_dir_all(out.join("inner")).expect("directories");
         let tool = Tool::new("rm", &["true"], &out);
         assert!(tool.verify(&Verify::Gone, tool_run()).is_err());
         tool.clean_up();

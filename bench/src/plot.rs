@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn every_comparison_has_its_name_and_its_number() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("ratios.svg");
         let bar = |name: &str, ratio, must| Bar { name: name.to_owned(), ratio, must };
         ratios(&path, &[bar("first", 0.25, Some(0.5)), bar("second", 12.5, None)]).expect("it can be drawn");

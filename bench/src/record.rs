@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_run_directory_has_every_row_every_run_and_a_plot() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let mut recorder = Recorder::begin(about());
         recorder.row(&measured());
         let round = Round { one_core_s: 4.0, expected_s: 2.5, measured_s: 2.0 };
@@ -371,9 +371,9 @@ mod tests {
 
     #[test]
     fn a_run_is_never_written_over_another() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         assert_eq!(unused(directory.path(), "a"), directory.path().join("a"));
-        std::fs::create_dir(directory.path().join("a")).expect("a folder");
+        std::fs::create_dir(directory.path().join("a")).expect("a directory");
         assert_eq!(unused(directory.path(), "a"), directory.path().join("a"), "an empty one is not a run");
         std::fs::write(directory.path().join("a/README.md"), "").expect("a file");
         assert_eq!(unused(directory.path(), "a"), directory.path().join("a-2"));

@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn every_tool_and_level_is_in_the_picture() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("sizes.svg");
         let points = [point("ours", "-3", "source", 0.1, 2.0), point("theirs", "-19", "source-64", 0.08, 300.0)];
         draw(&path, "source", &points.each_ref()).expect("it can be drawn");

@@ -180,7 +180,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     let program = arguments.program.clone().map_or_else(release_binary, Ok)?;
     let rounds = arguments.rounds();
     let program = program.to_str().ok_or("the program's path is no text")?.to_owned();
-    let directory = tempfile::tempdir().map_err(|error| format!("could not make a folder: {error}"))?;
+    let directory = tempfile::tempdir().map_err(|error| format!("could not make a directory: {error}"))?;
     let mut all: Vec<Measured> =
         rows(&program).into_iter().map(|row| Measured { row, told: Vec::new(), left_out: None }).collect();
     let load_before = machine::load();
@@ -400,7 +400,7 @@ mod tests {
 
     #[test]
     fn the_loop_tells_what_a_call_takes() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let told = directory.path().join("told");
         for clocked in [false, true] {
             let arguments = CallLoopArguments { seconds: 0.01, bytes: 1, clocked, told: told.clone() };

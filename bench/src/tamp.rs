@@ -34,7 +34,7 @@ struct Suite<'a> {
 /// All cases of the suite but the throttled disk.
 pub fn cases(program: &Path, data: &Data) -> Result<Vec<Case>, String> {
     let mh = program.to_str().ok_or("the program's path is not text")?;
-    data.file("out").to_str().ok_or("the data folder's name is not text")?;
+    data.file("out").to_str().ok_or("the data directory's name is not text")?;
     let mut suite = Suite { mh, bench: this_program()?, data, cases: Vec::new() };
     for corpora in [&data.source, &data.mixed] {
         suite.compression(corpora);
@@ -69,7 +69,7 @@ fn words(words: &[&str]) -> Vec<String> {
 
 impl Suite<'_> {
     fn text(path: &Path) -> &str {
-        path.to_str().expect("the data folder's name is text")
+        path.to_str().expect("the data directory's name is text")
     }
 
     /// The tool that unpacks a format for verification: the format's own, not ours.
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_suite_can_be_listed_without_making_anything() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let data = Data::at(directory.path(), true, true);
         let cases = cases(Path::new("/b/mh"), &data).expect("the names are text");
         let mut names: Vec<String> = cases.iter().map(|case| format!("{} {}", case.name, case.corpus)).collect();

@@ -70,10 +70,10 @@ mod tests {
 
     #[test]
     fn a_step_that_fails_is_not_taken_down() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let made = directory.path().join("a").display().to_string();
         let mut undo = Undo::begin().expect("a shell");
-        undo.step(&format!("mkdir '{made}'"), &format!("rmdir '{made}'")).expect("a folder");
+        undo.step(&format!("mkdir '{made}'"), &format!("rmdir '{made}'")).expect("a directory");
         assert!(undo.step("exit 3", &format!("touch '{made}'")).is_err());
         drop(undo);
         assert!(!directory.path().join("a").exists());
@@ -81,9 +81,9 @@ mod tests {
 
     #[test]
     fn steps_are_taken_last_first_and_one_that_fails_holds_none_up() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let inner = directory.path().join("a/b");
-        std::fs::create_dir_all(&inner).expect("folders");
+        std::fs::create_dir_all(&inner).expect("directories");
         let outer = inner.parent().expect("it has one");
         let mut undo = Undo::begin().expect("a shell");
         undo.later(&format!("rmdir '{}'", outer.display())).expect("it is noted");

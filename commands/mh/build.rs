@@ -24,9 +24,11 @@ fn link_the_unwinder() {
     let Ok(asked) = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output() else { return };
     let named = String::from_utf8_lossy(&asked.stdout);
     let archive = Path::new(named.trim());
-    // A name without a folder is the compiler's way to say that it has none.
-    let Some(folder) = archive.parent().filter(|folder| folder.is_absolute() && archive.is_file()) else { return };
-    println!("cargo:rustc-link-search=native={}", folder.display());
+    // A name without a directory is the compiler's way to say that it has none.
+    let Some(directory) = archive.parent().filter(|directory| directory.is_absolute() && archive.is_file()) else {
+        return;
+    };
+    println!("cargo:rustc-link-search=native={}", directory.display());
     println!("cargo:rustc-link-lib=static:-bundle=gcc_eh");
 }
 

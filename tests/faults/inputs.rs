@@ -11,24 +11,24 @@ use testkit::program::{Exit, TestProgram, left_out};
 #[test]
 fn a_directory_and_a_dangling_link_are_told_and_nothing_is_made() {
     let place = Place::new();
-    fs::create_dir(place.path("folder")).expect("the place is ours");
+    fs::create_dir(place.path("directory")).expect("the place is ours");
     std::os::unix::fs::symlink("nowhere", place.path("dangling")).expect("the place is ours");
     std::os::unix::fs::symlink("loop", place.path("loop")).expect("the place is ours");
     for (arguments, words) in [
-        (&["folder"][..], "it is a directory"),
-        (&["-d", "folder"], "it is a directory"),
-        (&["-c", "folder"], "it is a directory"),
+        (&["directory"][..], "it is a directory"),
+        (&["-d", "directory"], "it is a directory"),
+        (&["-c", "directory"], "it is a directory"),
         (&["dangling"], "No such file or directory"),
         (&["loop"], "Too many levels of symbolic links"),
-        (&["folder/nothing"], "No such file or directory"),
+        (&["directory/nothing"], "No such file or directory"),
     ] {
         let outcome = place.tamp(arguments);
         assert_eq!(outcome.exit, Exit::Code(1), "{arguments:?}");
         assert!(said(&outcome).contains(words), "{arguments:?}: {}", said(&outcome));
-        assert_eq!(place.names(), ["dangling", "folder", "loop"]);
+        assert_eq!(place.names(), ["dangling", "directory", "loop"]);
     }
-    let outcome = place.shell("\"$mh\" tamp < folder");
-    assert_eq!(outcome.exit, Exit::Code(1), "a folder as standard input: {}", said(&outcome));
+    let outcome = place.shell("\"$mh\" tamp < directory");
+    assert_eq!(outcome.exit, Exit::Code(1), "a directory as standard input: {}", said(&outcome));
 }
 
 #[test]

@@ -20,9 +20,9 @@ fn an_output_that_exists_in_any_form_is_not_replaced_without_force() {
     place.write("other", "precious").write("file.zst", "precious");
     symlink("other", place.path("link.zst")).expect("the place is ours");
     symlink("nowhere", place.path("dangling.zst")).expect("the place is ours");
-    fs::create_dir(place.path("folder.zst")).expect("the place is ours");
+    fs::create_dir(place.path("directory.zst")).expect("the place is ours");
     let before = place.names();
-    for name in ["file.zst", "link.zst", "dangling.zst", "folder.zst"] {
+    for name in ["file.zst", "link.zst", "dangling.zst", "directory.zst"] {
         let outcome = place.tamp(["--rm", "-o", name, "plain"]);
         assert_eq!(outcome.exit, Exit::Code(1), "{name}");
         assert!(said(&outcome).contains(name), "{name}: {}", said(&outcome));
@@ -37,17 +37,17 @@ fn force_replaces_files_and_links_themselves_but_never_a_directory() {
     let place = place_with_plain();
     place.write("other", "precious").write("file.zst", "old");
     symlink("other", place.path("link.zst")).expect("the place is ours");
-    fs::create_dir(place.path("folder.zst")).expect("the place is ours");
+    fs::create_dir(place.path("directory.zst")).expect("the place is ours");
     for name in ["file.zst", "link.zst"] {
         place.tamp(["-f", "-o", name, "plain"]).stdout_of_success();
         assert!(place.tamp(["-dc", name]).stdout_of_success() == place.read("plain"), "{name}");
         assert!(fs::symlink_metadata(place.path(name)).expect("it is there").is_file(), "{name}");
     }
     assert_eq!(place.read("other"), b"precious", "what a link points at is not touched");
-    let outcome = place.tamp(["-f", "-o", "folder.zst", "plain"]);
+    let outcome = place.tamp(["-f", "-o", "directory.zst", "plain"]);
     assert_eq!(outcome.exit, Exit::Code(1));
-    assert!(names_in(&place.path("folder.zst")).is_empty());
-    assert_eq!(place.names(), ["file.zst", "folder.zst", "link.zst", "other", "plain"]);
+    assert!(names_in(&place.path("directory.zst")).is_empty());
+    assert_eq!(place.names(), ["file.zst", "directory.zst", "link.zst", "other", "plain"]);
 }
 
 #[test]
@@ -222,11 +222,11 @@ fn a_full_disk_is_an_error_that_leaves_nothing_and_keeps_the_source() {
 #[test]
 fn a_directory_that_goes_away_is_told_and_the_source_stays() {
     let place = Place::new();
-    fs::create_dir(place.path("folder")).expect("the place is ours");
+    fs::create_dir(place.path("directory")).expect("the place is ours");
     // The data come only after the directory is gone.
     let script = "mkfifo fifo\n\
-                  { until ls -A folder | grep -q tmp; do sleep 0.005; done; mv folder moved; echo data; } > fifo &\n\
-                  \"$mh\" tamp --rm -o folder/out.zst fifo; echo $?";
+                  { until ls -A directory | grep -q tmp; do sleep 0.005; done; mv directory moved; echo data; } > fifo &\n\
+                  \"$mh\" tamp --rm -o directory/out.zst fifo; echo $?";
     let outcome = place.shell(script);
     assert_eq!(String::from_utf8_lossy(&outcome.stdout), "1\n", "{}", said(&outcome));
     assert!(said(&outcome).contains("cannot give the finished file its name"), "{}", said(&outcome));

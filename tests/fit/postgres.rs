@@ -33,7 +33,7 @@ impl Server {
         };
         let made = as_user(Command::new(setpriv.path())).args(["mkdir", "-m", "700"]).arg(&directory).status();
         if !made.is_ok_and(|status| status.success()) {
-            return Err(format!("user {USER} may not make a folder, or is not there"));
+            return Err(format!("user {USER} may not make a directory, or is not there"));
         }
         let mut initdb = as_user(Command::new(setpriv.path()));
         initdb.arg(programs.join("initdb")).args(["-A", "trust", "-D"]).arg(directory.join("data"));

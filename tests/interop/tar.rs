@@ -20,7 +20,7 @@ fn tar_packs_and_unpacks_through_it() {
     let programs = programs();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let directories = [programs.path().to_owned()].into_iter().chain(std::env::split_paths(&path));
-    let path = std::env::join_paths(directories).expect("folders of PATH can be joined again");
+    let path = std::env::join_paths(directories).expect("directories of PATH can be joined again");
     let tar = tar.with_variable("PATH", path);
     let source = source();
     let before = TreeSnapshot::of(source.path()).expect("readable");

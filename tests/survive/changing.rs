@@ -10,14 +10,14 @@ use testkit::program::{TestProgram, left_out};
 const HELD_BACK: &str = r#"
 import os, shutil, subprocess, tempfile
 def tree():
-    shutil.rmtree('t', ignore_errors=True); os.makedirs('t/zd/sub'); os.makedirs('t/z_tofile/x'); os.makedirs('t/z_gone_folder')
+    shutil.rmtree('t', ignore_errors=True); os.makedirs('t/zd/sub'); os.makedirs('t/z_tofile/x'); os.makedirs('t/z_gone_directory')
     open('t/a_big', 'wb').truncate(40 << 20)
-    for name in ('z_gone', 'z_stays', 'z_tofolder'): open('t/' + name, 'wb').write(b'1234567890' * 1000)
+    for name in ('z_gone', 'z_stays', 'z_todirectory'): open('t/' + name, 'wb').write(b'1234567890' * 1000)
     for name in ('zd/sub/f', 'z_tofile/x/y'): open('t/' + name, 'w').write('in it')
 def gone(): os.unlink('t/z_gone')
-def gone_folder(): os.rmdir('t/z_gone_folder')
+def gone_directory(): os.rmdir('t/z_gone_directory')
 def renamed(): os.rename('t/zd', 't/renamed')
-def to_folder(): os.unlink('t/z_tofolder'); os.mkdir('t/z_tofolder'); open('t/z_tofolder/in', 'w').write('x')
+def to_directory(): os.unlink('t/z_todirectory'); os.mkdir('t/z_todirectory'); open('t/z_todirectory/in', 'w').write('x')
 def to_file(): shutil.rmtree('t/z_tofile'); open('t/z_tofile', 'w').write('now a file')
 def grown(): open('t/a_big', 'ab').write(b'more')
 def shrunk(): os.truncate('t/a_big', 36 << 20)
@@ -36,7 +36,7 @@ def run(command, change):
     lines = open('said', 'rb').read()
     assert b'panicked' not in lines and lines.count(b'\n') <= 3, lines
     return code
-for change in (nothing, gone, gone_folder, renamed, to_folder, to_file, grown, shrunk, unlinked, added):
+for change in (nothing, gone, gone_directory, renamed, to_directory, to_file, grown, shrunk, unlinked, added):
     expected = run(['tar', '--sort=name', '-cf', '-', 't'], change)
     for hands in ('1', '2', '64'):
         code = run([os.environ['mh'], 'tar', '-cf', '-', 't', '--hands', hands, '--memory', '8M'], change)

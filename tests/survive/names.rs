@@ -14,12 +14,12 @@ for byte in range(1, 256):
     for name in (b'f' + c, c + b'f', b'f' + c + b'\n' + c):
         if name in (b'.', b'..'): continue
         open(name, 'w').write(str(byte))
-    os.makedirs(b'folder' + c); os.symlink(b'to' + c, b'link' + c); os.link(b'f' + c, b'hard' + c)
+    os.makedirs(b'directory' + c); os.symlink(b'to' + c, b'link' + c); os.link(b'f' + c, b'hard' + c)
 for c in (b'x', b'\xff', '\u00e4'.encode(), b'\n'):
     name = (c * 255)[:255]
     if c != b'\n': open(name, 'w').write('long')
     os.makedirs(name[:254] + b'd')
-os.chdir(b'folderx')
+os.chdir(b'directoryx')
 for i in range(40): os.mkdir(b'%03d' % i + b'\xe9' * 240); os.chdir(b'%03d' % i + b'\xe9' * 240)
 open(b'deep\t', 'w').write('at the end')
 "#;

@@ -186,7 +186,10 @@ fn impossible() -> Vec<(&'static str, Vec<u8>)> {
         ("no end", records(b"11 path=xyz")),
         ("attribute of bsdtar's that is no base64", said("LIBARCHIVE.xattr.user.a", "!!!")),
         ("number of a device", said("SCHILY.devmajor", "x")),
-        ("a folder's time", [pax(&[("mtime", "x")]), directory, member(b'0', "f/in", "", 0o644, b"data\n")].concat()),
+        (
+            "a directory's time",
+            [pax(&[("mtime", "x")]), directory, member(b'0', "f/in", "", 0o644, b"data\n")].concat(),
+        ),
         ("a link's time", [pax(&[("mtime", "x")]), symlink("f", "nowhere")].concat()),
         ("of all that follows", [member(b'g', "pax", "", 0o644, b"9 nothin\n"), file.clone()].concat()),
     ]

@@ -30,11 +30,11 @@ pub struct Circumstance {
 pub const CIRCUMSTANCES: &[Circumstance] = &[
     Circumstance {
         name: "43-swapped-parents",
-        why: "a folder of the target is swapped for a link out, and back, without end: nothing outside changes",
+        why: "a directory of the target is swapped for a link out, and back, without end: nothing outside changes",
         tests: &[
-            ("tar/swapped.rs", "nothing_outside_is_written_whoever_swaps_a_folder_for_a_link"),
-            ("trees/hostile.rs", "nothing_outside_is_written_whoever_swaps_a_folder_for_a_link"),
-            ("trees/hostile.rs", "nothing_outside_is_removed_whoever_swaps_a_folder_for_a_link"),
+            ("tar/swapped.rs", "nothing_outside_is_written_whoever_swaps_a_directory_for_a_link"),
+            ("trees/hostile.rs", "nothing_outside_is_written_whoever_swaps_a_directory_for_a_link"),
+            ("trees/hostile.rs", "nothing_outside_is_removed_whoever_swaps_a_directory_for_a_link"),
         ],
     },
     Circumstance {
@@ -60,10 +60,10 @@ pub const CIRCUMSTANCES: &[Circumstance] = &[
     },
     Circumstance {
         name: "49-into-itself",
-        why: "the archive lies in the tree that is archived; a folder is copied into itself: left out, and refused, whatever its name there",
+        why: "the archive lies in the tree that is archived; a directory is copied into itself: left out, and refused, whatever its name there",
         tests: &[
             ("tar/itself.rs", "an_archive_is_never_in_itself"),
-            ("tar/itself.rs", "no_folder_is_copied_or_moved_into_itself"),
+            ("tar/itself.rs", "no_directory_is_copied_or_moved_into_itself"),
         ],
     },
     Circumstance {

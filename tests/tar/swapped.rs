@@ -16,8 +16,8 @@ for d in $(seq 40); do mkdir -p src/a/d$d/e; for f in 1 2 3; do echo new > src/a
 echo new > src/a/kept
 for d in $(seq 20); do mkdir -p outside/d$d/e; echo old > outside/d$d/f1; done; echo old > outside/kept
 chmod -R go-rwx outside; find outside | xargs touch -h -d @7
-cd src; $mh tar -cf ../folders.tar a; $mh tar -cf ../plain.tar a/d* a/kept; cd ..
-for name in plain folders; do $mh tamp -c < $name.tar > $name.tar.zst; done";
+cd src; $mh tar -cf ../directories.tar a; $mh tar -cf ../plain.tar a/d* a/kept; cd ..
+for name in plain directories; do $mh tamp -c < $name.tar > $name.tar.zst; done";
 
 /// All that there is to see of what must stay.
 fn outside(place: &Place) -> String {
@@ -37,7 +37,7 @@ fn met_the_link(place: &Place, arguments: &str) -> bool {
     let told = said(&ran);
     assert!(matches!(ran.exit, Exit::Code(0 | 2)) && !told.contains("panicked"), "{arguments}: {told}");
     assert_eq!(ran.exit == Exit::Code(0), told.is_empty(), "{arguments}: {told}");
-    told.contains("leads outside the target folder through a link")
+    told.contains("leads outside the target directory through a link")
 }
 
 #[test]
@@ -45,7 +45,9 @@ fn nothing_outside_is_written_whoever_swaps_a_directory_for_a_link() {
     let place = place();
     let before = outside(&place);
     while_swapped(&place, "target/a", |swaps| {
-        for archive in ["-f plain.tar", "-f plain.tar.zst", "-f folders.tar", "-f folders.tar.zst", "< plain.tar"] {
+        for archive in
+            ["-f plain.tar", "-f plain.tar.zst", "-f directories.tar", "-f directories.tar.zst", "< plain.tar"]
+        {
             for options in ["", "--overwrite", "--keep-directory-symlink", "-U", "-p --untrusted"] {
                 for hands in [1, 2, 64] {
                     let first = swaps.load(Ordering::Relaxed);

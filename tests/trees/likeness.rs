@@ -21,7 +21,7 @@ fn everything(place: &Place) {
     for number in 0..300 {
         let above = directories[random.below(directories.len())].clone();
         if random.below(4) == 0 && above.len() < 200 {
-            directories.push(format!("{above}/folder{number}"));
+            directories.push(format!("{above}/directory{number}"));
             std::fs::create_dir_all(place.path(&directories[directories.len() - 1])).expect("made");
         } else {
             place.write(format!("{above}/file{number}"), vec![number as u8; random.below(200_000)]);
@@ -30,7 +30,7 @@ fn everything(place: &Place) {
     let script = "cd src; mkdir farm; for i in 1 2 3 4 5 6 7 8; do echo $i > farm/f$i; mkdir farm/d$i; \
         for j in 1 2 3 4 5 6 7 8; do [ -e farm/f$j ] && ln farm/f$j farm/d$i/l$j; done; done; \
         truncate -s 8M holes; printf data | dd of=holes bs=1 seek=3000000 conv=notrunc 2>/dev/null; \
-        head -c 70000000 /dev/urandom > large; ln large large2; mkfifo fifo; ln -s nowhere dangling; ln -s large link; ln -s farm folder-link; \
+        head -c 70000000 /dev/urandom > large; ln large large2; mkfifo fifo; ln -s nowhere dangling; ln -s large link; ln -s farm directory-link; \
         mkdir set-group sticky read-only; touch read-only/file; chmod 2775 set-group; chmod 1777 sticky; chmod 555 read-only; chmod 4711 n1x; chmod 0 n2x; \
         touch -h -d '1999-01-01 00:00:00.5' link; touch -d '2001-02-03 04:05:06.123456789' set-group farm n3x; \
         setfattr -n user.colour -v blue n4x 2>/dev/null; if command -v setfacl >/dev/null; then setfacl -m u:99:rwx n5x; mkdir inherits; \

@@ -13,13 +13,13 @@ static void tell(const char *what, const char *name) {
     (void)!write(2, line, strlen(line));
 }
 
-int openat(int folder, const char *name, int flags, ...) {
+int openat(int directory, const char *name, int flags, ...) {
     va_list more;
     va_start(more, flags);
     int mode = flags & O_CREAT ? va_arg(more, int) : 0;
     va_end(more);
     tell(flags & O_CREAT ? "made " : "opened ", name);
-    return (int)syscall(SYS_openat, folder, name, flags, mode);
+    return (int)syscall(SYS_openat, directory, name, flags, mode);
 }
 
 /* As NFS answers: it cannot promise to replace nothing. */
@@ -31,7 +31,7 @@ int renameat2(int from, const char *name, int to, const char *new_name, unsigned
     return (int)syscall(SYS_renameat2, from, name, to, new_name, flags);
 }
 
-int unlinkat(int folder, const char *name, int flags) {
+int unlinkat(int directory, const char *name, int flags) {
     tell("removed ", name);
-    return (int)syscall(SYS_unlinkat, folder, name, flags);
+    return (int)syscall(SYS_unlinkat, directory, name, flags);
 }

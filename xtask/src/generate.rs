@@ -21,9 +21,9 @@ const DIRECTORY: &str = "docs/generated";
 pub fn run(arguments: &GenerateArguments) -> Result<(), String> {
     workspace::run("cargo", &["build", "--quiet", "--release", "--package", "manyhands"])?;
     let program = workspace::release_binary()?;
-    let program = program.to_str().ok_or("the target folder's name is not text")?;
-    let fresh = tempfile::tempdir().map_err(|error| format!("could not make a folder: {error}"))?;
-    let fresh_name = fresh.path().to_str().ok_or("the temporary folder's name is not text")?;
+    let program = program.to_str().ok_or("the target directory's name is not text")?;
+    let fresh = tempfile::tempdir().map_err(|error| format!("could not make a directory: {error}"))?;
+    let fresh_name = fresh.path().to_str().ok_or("the temporary directory's name is not text")?;
     workspace::run(program, &["generate", fresh_name])?;
     let kept = root().join(DIRECTORY);
     if arguments.check {
@@ -57,9 +57,9 @@ mod tests {
 
     #[test]
     fn replacing_makes_the_same_and_leaves_nothing_old() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let (fresh, kept) = (directory.path().join("fresh"), directory.path().join("kept"));
-        std::fs::create_dir_all(fresh.join("man")).expect("a folder");
+        std::fs::create_dir_all(fresh.join("man")).expect("a directory");
         std::fs::write(fresh.join("man/mh.1"), "new").expect("a file");
         assert_eq!(is_same(&fresh, &kept), Ok(false), "there is none yet");
         replace(&fresh, &kept).expect("it can be written");

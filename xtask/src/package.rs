@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn directories_are_made_and_files_replaced() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let (source, target) = (directory.path().join("a"), directory.path().join("b/c/a"));
         for text in ["one", "two"] {
             std::fs::write(&source, text).expect("a file");

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 /// target directory.
 pub fn root() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&package).parent().expect("xtask is a folder of the project").to_owned()
+    Path::new(&package).parent().expect("xtask is a directory of the project").to_owned()
 }
 
 /// All files that belong to the project, by path from its root: tracked ones and new ones that git does not ignore.

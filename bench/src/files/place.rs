@@ -91,7 +91,7 @@ impl Place {
         std::fs::create_dir_all(&self.directory).map_err(failed)?;
         let kind = shell(&format!("stat -f -c %T '{}'", self.directory.display()))?;
         if kind != self.name {
-            return Err(format!("{} is on {kind}; a folder in memory is needed: --data", self.directory.display()));
+            return Err(format!("{} is on {kind}; a directory in memory is needed: --data", self.directory.display()));
         }
         self.unpack_tree(sizes)?;
         make_files(&self.path("flat"), sizes.flat_files).map_err(failed)?;
@@ -108,7 +108,7 @@ impl Place {
             self.tree_name.clone()
         };
         Ok(format!(
-            "tree: {}, {entries} entries, {megabytes:.0} MB; flat folder: {} files of 0 to 4 KiB",
+            "tree: {}, {entries} entries, {megabytes:.0} MB; flat directory: {} files of 0 to 4 KiB",
             origin.trim(),
             sizes.flat_files
         ))
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn files_are_made_once_and_of_all_sizes() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let flat = directory.path().join("flat");
         make_files(&flat, 50).expect("they can be made");
         let lengths = || {

@@ -265,14 +265,14 @@ impl<'a> Rows<'a> {
         ];
         let ours = self.tool("mh cp -r", "@MH", &line("@MH cp -r"), "true");
         let verify = self.is_copied(&self.place.path("flat"), Kept::Modes);
-        self.add("cp -r of a flat folder", ours, rivals, verify, Vec::new());
+        self.add("cp -r of a flat directory", ours, rivals, verify, Vec::new());
         let before = "cp -a @HERE/flat @OUT";
         let rivals = vec![
             self.rival(["rmz", "rmz", "rmz @OUT"], before, fastest()),
             self.rival(["rm -rf", "rm", "rm -rf @OUT"], before, fastest()),
         ];
         let ours = self.tool("mh rm -rf", "@MH", "@MH rm -rf @OUT", before);
-        self.add("rm -rf of a flat folder", ours, rivals, Verify::Gone, Vec::new());
+        self.add("rm -rf of a flat directory", ours, rivals, Verify::Gone, Vec::new());
     }
 
     fn ten_files(&mut self) {

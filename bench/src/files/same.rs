@@ -173,9 +173,9 @@ mod tests {
     type Change = fn(&Path);
 
     fn pair() -> (tempfile::TempDir, Same) {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let original = directory.path().join("original");
-        std::fs::create_dir_all(original.join("inner")).expect("folders");
+        std::fs::create_dir_all(original.join("inner")).expect("directories");
         std::fs::write(original.join("inner/file"), vec![7; PIECE_BYTES + 5]).expect("a file");
         std::fs::hard_link(original.join("inner/file"), original.join("again")).expect("a link");
         symlink("nowhere", original.join("link")).expect("a link");
@@ -225,7 +225,7 @@ mod tests {
             }),
             ("its kind", |copy| {
                 std::fs::remove_file(copy.join("link")).expect("it was there");
-                std::fs::create_dir(copy.join("link")).expect("a folder");
+                std::fs::create_dir(copy.join("link")).expect("a directory");
             }),
             ("its other names", |copy| {
                 let status = Command::new("sh").args(["-c", "cp -p again x && mv x again"]).current_dir(copy).status();

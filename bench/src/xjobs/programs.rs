@@ -162,7 +162,7 @@ fn installed_rust_parallel() -> Result<String, String> {
 
 fn release_directory() -> Result<PathBuf, String> {
     let binary = workspace::release_binary()?;
-    Ok(binary.parent().and_then(Path::parent).expect("it stands two folders below").to_owned())
+    Ok(binary.parent().and_then(Path::parent).expect("it stands two directories below").to_owned())
 }
 
 #[cfg(test)]

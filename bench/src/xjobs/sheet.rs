@@ -291,7 +291,7 @@ mod tests {
         sheet.figure("wake-ups", &Figure::at_most("all", 0.0, "a second", 0.0));
         sheet.figure("wake-ups", &Figure::at_most("all", f64::NAN, "a second", 0.0));
         sheet.failed("a list", "its output\nis not | whole");
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         sheet.write(directory.path()).expect("it can be written");
         let readme = std::fs::read_to_string(directory.path().join("README.md")).expect("it is there");
         assert!(readme.contains("| **1.10** | 1.10 | <= 1.15 (aim 1.05) | met |"), "{readme}");

@@ -51,10 +51,10 @@ typedef struct mh_lease mh_lease;
 /* The right to use one core now; 0 is none. Belongs to the lease that it was taken from, not to a thread. */
 typedef uint64_t mh_hand;
 
-/* Opens the budget of a folder; NULL is the usual one: that which the variable MH_CREW_DIR names (if it is there and empty,
- * nothing is shared), else /dev/shm/manyhands-UID. A folder that cannot be used is no error: see mh_crew_why_alone. Hands
+/* Opens the budget of a directory; NULL is the usual one: that which the variable MH_CREW_DIR names (if it is there and empty,
+ * nothing is shared), else /dev/shm/manyhands-UID. A directory that cannot be used is no error: see mh_crew_why_alone. Hands
  * that `mh xjobs` or `mh crew run` hold for this program (the variable MH_LEASE) are the first ones of its first lease. */
-int mh_crew_open(const char *folder, mh_crew **crew);
+int mh_crew_open(const char *directory, mh_crew **crew);
 
 /* Leases that were opened live on. NULL does nothing. */
 void mh_crew_close(mh_crew *crew);

@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_run_goes_through_the_boundary() {
-        let parent = tempfile::tempdir().expect("a folder");
+        let parent = tempfile::tempdir().expect("a directory");
         let directory = std::ffi::CString::new(parent.path().join("crew").as_os_str().as_bytes()).expect("no zero");
         let (mut crew, mut lease, mut hand, mut second) = (null_mut(), null_mut(), 0, 7);
         // SAFETY: all pointers are to live variables or to handles that were opened here and are closed once.

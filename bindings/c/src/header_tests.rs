@@ -90,7 +90,7 @@ fn include() -> PathBuf {
 
 /// Whether `compiler` accepts the header, used twice, with all warnings as errors; none where there is no such compiler.
 fn is_accepted(compiler: &str, options: &[&str], ending: &str) -> Option<bool> {
-    let directory = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let source = directory.path().join(format!("user.{ending}"));
     std::fs::write(&source, "#include <manyhands.h>\n#include <manyhands.h>\nint main(void) { return MH_OK; }\n")
         .expect("written");

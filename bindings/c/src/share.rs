@@ -223,7 +223,7 @@ mod tests {
     use crew::budget::census::census;
 
     fn crew() -> (tempfile::TempDir, OpenedBudget) {
-        let parent = tempfile::tempdir().expect("a folder");
+        let parent = tempfile::tempdir().expect("a directory");
         let crew = OpenedBudget::open(Some(&parent.path().join("crew")), ShareSettings::default());
         assert_eq!(crew.why_alone(), "");
         (parent, crew)
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn a_lease_that_is_closed_gives_back_what_is_out() {
         for variable in [None, Some(OsStr::new(""))] {
-            let parent = tempfile::tempdir().expect("a folder");
+            let parent = tempfile::tempdir().expect("a directory");
             let directory = parent.path().join("crew");
             let told = ShareSettings { directory: variable, lease: None };
             let crew = OpenedBudget::open(variable.is_none().then_some(&*directory), told);
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn the_variable_names_the_directory_unless_the_program_does() {
-        let parent = tempfile::tempdir().expect("a folder");
+        let parent = tempfile::tempdir().expect("a directory");
         let [named, usual] = ["named", "usual"].map(|name| parent.path().join(name));
         fn told(directory: &OsStr) -> ShareSettings<'_> {
             ShareSettings { directory: Some(directory), lease: None }

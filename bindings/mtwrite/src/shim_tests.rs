@@ -29,7 +29,7 @@ impl Place {
 
     fn with(shared: Option<RwLockReadGuard<'static, ()>>) -> Self {
         shim::begin(true);
-        Self { directory: tempfile::tempdir().expect("a folder"), _shared: shared }
+        Self { directory: tempfile::tempdir().expect("a directory"), _shared: shared }
     }
 
     fn path(&self, name: &str) -> PathBuf {

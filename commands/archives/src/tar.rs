@@ -280,11 +280,11 @@ fn lease(context: &Context, args: &TarArgs, width: usize, what: &str) -> (Shared
     (shared, lease)
 }
 
-/// Goes where `-C` says, folder after folder, as `cd` would.
-fn enter_folders(args: &TarArgs) -> Result<(), Failure> {
-    for folder in &args.directory {
-        rustix::process::chdir(folder.as_path())
-            .map_err(|error| could_not("enter", folder.as_os_str(), &io::Error::from(error)))?;
+/// Goes where `-C` says, directory after directory, as `cd` would.
+fn enter_directories(args: &TarArgs) -> Result<(), Failure> {
+    for directory in &args.directory {
+        rustix::process::chdir(directory.as_path())
+            .map_err(|error| could_not("enter", directory.as_os_str(), &io::Error::from(error)))?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::{json_line, print};
 use mh_kit::shared_args::{PriorityArg, parse_weight};
-use mh_kit::sharing::crew_folder;
+use mh_kit::sharing::crew_directory;
 
 /// How messages begin.
 const NAME: &str = "mh crew";
@@ -88,7 +88,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         Some(OrderArgs::Run(args)) => return run::run(context, args),
         order => order,
     };
-    let Some(folder) = crew_folder() else {
+    let Some(directory) = crew_directory() else {
         return Err(Failure::Usage {
             command: NAME,
             message: "MH_CREW_DIR is empty: no runs share their cores".to_owned(),
@@ -97,9 +97,9 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let (pid, order) = match order {
         None | Some(OrderArgs::Run(_)) => {
             let is_live = context.terminals.have_a_screen() && !args.json && !args.once;
-            return if is_live { screen::open(&folder) } else { show(context, &folder, args.json) };
+            return if is_live { screen::open(&directory) } else { show(context, &directory, args.json) };
         }
-        Some(OrderArgs::Wait(args)) => return wait::run(context, &folder, &args),
+        Some(OrderArgs::Wait(args)) => return wait::run(context, &directory, &args),
         Some(OrderArgs::Set { pid, priority, weight }) => {
             let class = priority.map(PriorityArg::class);
             (pid, RunOrder { class, weight: weight.map(Weight::new), ..RunOrder::default() })
@@ -107,7 +107,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         Some(OrderArgs::Pause { pid }) => (pid, RunOrder { pause: Some(PauseOrder::Rest), ..RunOrder::default() }),
         Some(OrderArgs::Resume { pid }) => (pid, RunOrder { pause: Some(PauseOrder::GoOn), ..RunOrder::default() }),
     };
-    match give(&folder, pid, order).map_err(|error| failure("change the table", &error))? {
+    match give(&directory, pid, order).map_err(|error| failure("change the table", &error))? {
         0 => {
             let hint = ["mh crew shows those there are".to_owned()];
             context.messages.error(NAME, &format!("find a run of process {pid}: there is none"), &hint);
@@ -121,8 +121,8 @@ fn failure(operation: &str, error: &TableError) -> Failure {
     Failure::Environment { command: NAME, message: format!("{operation}: {}", mh_kit::failure::with_causes(error)) }
 }
 
-fn show(context: &Context, folder: &CrewDirectory, json: bool) -> Result<Outcome, Failure> {
-    let mut census = census(folder).map_err(|error| failure("read the table", &error))?;
+fn show(context: &Context, directory: &CrewDirectory, json: bool) -> Result<Outcome, Failure> {
+    let mut census = census(directory).map_err(|error| failure("read the table", &error))?;
     if census.runs.is_empty() {
         // Nobody has said which CPUs are to be shared: all that a run would find.
         (census.cpus, census.free) = (context.machine.hands_allowed(), context.machine.hands_allowed());

@@ -19,10 +19,10 @@ pub enum SlotStyle {
 /// What the variable is called.
 const MAKEFLAGS: &[u8] = b"MAKEFLAGS=";
 
-/// The pipe; a named one lies in `folder`.
-pub fn pool(style: SlotStyle, folder: &Path) -> io::Result<Pool> {
+/// The pipe; a named one lies in `directory`.
+pub fn pool(style: SlotStyle, directory: &Path) -> io::Result<Pool> {
     match style {
-        SlotStyle::Fifo => Pool::named(folder.join(format!("mh-{}-slots", std::process::id()))),
+        SlotStyle::Fifo => Pool::named(directory.join(format!("mh-{}-slots", std::process::id()))),
         SlotStyle::Fds | SlotStyle::Off => Pool::of_descriptors(),
     }
 }

@@ -24,8 +24,8 @@ const NAME: &str = "mh mtwrite";
 pub const ENTRY: Entry = Entry::new("mtwrite", Group::Do, Signals::Own, command, start);
 
 const LIBRARY: &str = "libmhwrite.so";
-/// Where else it is, from the folder of the program.
-const FOLDERS: [&str; 2] = ["", "../lib/manyhands"];
+/// Where else it is, from the directory of the program.
+const DIRECTORIES: [&str; 2] = ["", "../lib/manyhands"];
 
 /// What the library does where nothing is said, in bytes; it is its own default.
 const MEMORY_BYTES: u64 = 8 << 20;
@@ -83,7 +83,7 @@ fn find() -> Result<PathBuf, Failure> {
     let failed = |why: String| Failure::Environment { command: NAME, message: format!("find '{LIBRARY}': {why}") };
     let program = std::env::current_exe().map_err(|error| failed(with_causes(&error)))?;
     let beside = program.parent().unwrap_or(Path::new("/"));
-    let places = FOLDERS.map(|folder| beside.join(folder).join(LIBRARY));
+    let places = DIRECTORIES.map(|directory| beside.join(directory).join(LIBRARY));
     let found = places.iter().find(|place| place.is_file()).and_then(|place| place.canonicalize().ok());
     let Some(found) = found else {
         return Err(failed(format!(
@@ -232,6 +232,35 @@ impl Told {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::Host;
+    use mh_kit::context::Terminals;
+    use mh_kit::settings::Settings;
+    use testkit::fake_machine::FakeMachine;
+
+    fn decided(typed: &str, subject: &str) -> String {
+        let machine = FakeMachine::new(4, 1 << 30);
+        let context = Context::on(Host::rooted_at(machine.root()), Terminals::default(), Settings::default());
+        let matches = command().get_matches_from(["mtwrite"].into_iter().chain(typed.split(' ')));
+        let args = MtwriteArgs::from_arg_matches(&matches).expect("good options");
+        let plan = plan(&context, &args, Path::new("/lib/libmhwrite.so"));
+        plan.about(subject).map(|choice| choice.decision.clone()).expect("it is decided")
+    }
+
+    #[test]
+    fn the_programs_own_thread_is_one_of_its_hands() {
+        assert_eq!((decided("tar", "hands"), decided("tar", "workers")), ("4 hands".to_owned(), "up to 3".to_owned()));
+        assert_eq!(decided("-j 2 tar", "workers"), "up to 1");
+        assert_eq!(
+            (decided("-j 1 tar", "hands"), decided("-j 1 tar", "workers")),
+            ("1 hand".to_owned(), "up to 1".to_owned())
+        );
+    }
+
+    #[test]
+    fn memory_has_a_lower_bound() {
+        assert_eq!(decided("--memory 1G tar", "memory"), terminal::bytes(1 << 30));
+        assert_eq!(decided("--memory 1 tar", "memory"), terminal::bytes(MEMORY_MIN_BYTES));
+    }
 
     #[test]
     fn what_processes_told_is_added_up() {

@@ -132,8 +132,8 @@ pub fn variable(name: &str) -> Option<std::ffi::OsString> {
 }
 
 /// Where files lie that nobody is to find: `TMPDIR`, or `/tmp`.
-pub fn temporary_folder() -> PathBuf {
-    variable("TMPDIR").filter(|folder| !folder.is_empty()).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+pub fn temporary_directory() -> PathBuf {
+    variable("TMPDIR").filter(|directory| !directory.is_empty()).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
 }
 
 /// All environment variables, for children.

@@ -1,22 +1,22 @@
-//! How many descriptors a run's folders, files and hands may take of what the system allows.
+//! How many descriptors a run's directories, files and hands may take of what the system allows.
 
 use rustix::process::{Resource, getrlimit};
 
-/// LIMIT: descriptors for folders a run may hold, where the system allows that many. More would only help in chains that are deeper still.
-const FOLDERS_OPEN: usize = 1024;
+/// LIMIT: descriptors for directories a run may hold, where the system allows that many. More would only help in chains that are deeper still.
+const DIRECTORIES_OPEN: usize = 1024;
 
-/// LIMIT: descriptors that a hand needs to get on: two files, and folders of both sides around them.
+/// LIMIT: descriptors that a hand needs to get on: two files, and directories of both sides around them.
 const DESCRIPTORS_A_HAND: usize = 8;
 
-/// LIMIT: descriptors that folders leave to everything else: streams, signals, the budget, the files under way.
+/// LIMIT: descriptors that directories leave to everything else: streams, signals, the budget, the files under way.
 const OTHERS_OPEN: usize = 16;
 
-/// Descriptors that folders may take: half of what is not needed otherwise.
-pub fn folder_descriptors() -> usize {
-    (descriptors_allowed().saturating_sub(OTHERS_OPEN) / 2).clamp(1, FOLDERS_OPEN)
+/// Descriptors that directories may take: half of what is not needed otherwise.
+pub fn directory_descriptors() -> usize {
+    (descriptors_allowed().saturating_sub(OTHERS_OPEN) / 2).clamp(1, DIRECTORIES_OPEN)
 }
 
-/// Half of what is allowed: for folders, or for files.
+/// Half of what is allowed: for directories, or for files.
 pub fn half_of_descriptors() -> usize {
     (descriptors_allowed() / 2).max(1)
 }
@@ -27,5 +27,5 @@ fn descriptors_allowed() -> usize {
 
 /// The most hands that descriptors are enough for.
 pub fn hands_for_descriptors() -> usize {
-    (folder_descriptors() / DESCRIPTORS_A_HAND).max(1)
+    (directory_descriptors() / DESCRIPTORS_A_HAND).max(1)
 }

@@ -106,9 +106,9 @@ fn path() -> Option<PathBuf> {
         return (!named.is_empty()).then(|| PathBuf::from(named));
     }
     let home = || variable("HOME").filter(|home| !home.is_empty()).map(|home| Path::new(&home).join(".config"));
-    let own = variable("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from).or_else(home);
+    let own = variable("XDG_CONFIG_HOME").filter(|directory| !directory.is_empty()).map(PathBuf::from).or_else(home);
     let candidates = own.into_iter().chain([PathBuf::from("/etc")]);
-    candidates.map(|folder| folder.join("manyhands/config.toml")).find(|path| path.exists())
+    candidates.map(|directory| directory.join("manyhands/config.toml")).find(|path| path.exists())
 }
 
 fn parse(path: &Path, text: &str) -> Result<CrewSettings, String> {

@@ -12,11 +12,11 @@ use crew::plan::Plan;
 use rustix::process::{getpid, getppid};
 
 /// Where the table is: `MH_CREW_DIR`, else the usual place. None where the variable is there and empty: nothing is shared.
-pub fn crew_folder() -> Option<CrewDirectory> {
+pub fn crew_directory() -> Option<CrewDirectory> {
     match variable("MH_CREW_DIR") {
         None => Some(CrewDirectory::usual()),
-        Some(folder) if folder.is_empty() => None,
-        Some(folder) => Some(CrewDirectory::at(folder)),
+        Some(directory) if directory.is_empty() => None,
+        Some(directory) => Some(CrewDirectory::at(directory)),
     }
 }
 
@@ -70,10 +70,10 @@ pub fn known_as<Fault>(divided: &Result<(), Fault>) -> u32 {
 
 /// Why runs could not share their cores now, where their table can be looked at and is not as it should be.
 pub fn why_no_table() -> Option<String> {
-    crew::budget::census::census(&crew_folder()?).err().map(|fault| with_causes(&fault))
+    crew::budget::census::census(&crew_directory()?).err().map(|fault| with_causes(&fault))
 }
 
-/// Who named a folder for the table wants its runs to share.
+/// Who named a directory for the table wants its runs to share.
 pub fn tell_why_alone(context: &Context, name: &str, why: &str) {
     let message = format!("could not {why}; this run shares its cores with no other run");
     match variable("MH_CREW_DIR") {
@@ -106,7 +106,9 @@ pub fn budget_as(context: &Context, width: usize, class: Priority, known_as: u32
         context.last_acts.add(slots.returner());
     }
     let budget: Box<dyn Budget> = match (table, inheritance(), slots) {
-        (Some(table), Some(passport), slots) => Box::new(Heir { table: table.with_inheritance(passport), slots }),
+        (Some(table), Some(lease_token), slots) => {
+            Box::new(InheritedLease { table: table.with_inheritance(lease_token), slots })
+        }
         (_, _, Some(slots)) => Box::new(slots),
         (Some(table), _, None) => Box::new(table),
         (None, _, None) => Box::new(InProcess::new(width)),
@@ -117,7 +119,7 @@ pub fn budget_as(context: &Context, width: usize, class: Priority, known_as: u32
 /// Puts into the plan whose hands a run will use, where they are not simply the table's.
 pub fn explain(plan: &mut Plan) {
     match (inheritance(), join(1, None)) {
-        (Some(_), _) if crew_folder().is_some() => {
+        (Some(_), _) if crew_directory().is_some() => {
             plan.choose("hands", FROM_RUNNER, "MH_LEASE, unless others use them")
         }
         (_, Some(Ok(_))) => plan.choose("hands", FROM_SLOTS, "MAKEFLAGS; the table only shows them"),
@@ -130,10 +132,10 @@ pub fn explain(plan: &mut Plan) {
 
 /// The table; none where nothing is to be shared. The error reads after "could not".
 fn table(context: &Context, class: Priority, known_as: u32) -> Result<Option<MachineWide>, String> {
-    let Some(folder) = crew_folder() else { return Ok(None) };
+    let Some(directory) = crew_directory() else { return Ok(None) };
     let surroundings = Surroundings::look_as(&context.host, known_as).map_err(|error| with_causes(&error))?;
     let surroundings = reserve(context, surroundings, class);
-    let shared = MachineWide::open(folder, surroundings)
+    let shared = MachineWide::open(directory, surroundings)
         .marked_by_first_thread()
         .giving_way(context.settings.crew.gives_way.up_to());
     match shared.why_alone() {
@@ -142,14 +144,14 @@ fn table(context: &Context, class: Priority, known_as: u32) -> Result<Option<Mac
     }
 }
 
-/// The hands that a runner above has for this process. What is no passport is none: the table has the last word in any case.
+/// The hands that a runner above has for this process. What is no lease token is none: the table has the last word in any case.
 pub fn inheritance() -> Option<LeaseToken> {
     variable(lease_token::VARIABLE)?.to_str()?.parse().ok()
 }
 
 /// The class of the runner above that has hands for this process: what it runs is no more urgent than it is.
 pub fn class_of_runner() -> Option<Priority> {
-    inheritance()?.class_of_runner(&crew_folder()?)
+    inheritance()?.class_of_runner(&crew_directory()?)
 }
 
 /// Whether a make, or something like it, has job slots for this process.
@@ -172,12 +174,12 @@ fn join(width: usize, table: Option<&MachineWide>) -> Option<Result<Jobserver, J
 
 /// The budget of a run whose runner may have hands for it. Whether it has shows when they are claimed; if not, job slots are what
 /// this process was given.
-struct Heir {
+struct InheritedLease {
     table: MachineWide,
     slots: Option<Jobserver>,
 }
 
-impl Budget for Heir {
+impl Budget for InheritedLease {
     fn capacity(&self) -> usize {
         self.table.capacity()
     }

@@ -50,7 +50,7 @@ const WAITING_LEAST: usize = 8;
 const WAITING_MOST: usize = 64;
 
 /// What bounds a run on `paths` that has `allowed` hands; nothing does where somebody has said how many there are to be. Of a path that is not there yet
-/// its folder counts. One turning disk decides, whatever else there is.
+/// its directory counts. One turning disk decides, whatever else there is.
 pub fn bound<'a>(
     host: &Host,
     hands_asked: Option<usize>,
@@ -77,7 +77,7 @@ pub fn bound<'a>(
     Some(Bound { workers, workers_a_hand: workers.div_ceil(allowed), why })
 }
 
-/// The folder that a path's last part stands in.
+/// The directory that a path's last part stands in.
 fn above(path: &Path) -> &Path {
     match path.parent() {
         Some(above) if above.as_os_str().is_empty() => Path::new("."),
@@ -91,19 +91,19 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// A tree in place of `/`, with a partition of a turning disk at `/slow`, one behind a mapper at `/mapped`, and another machine's folder at `/far`.
+    /// A tree in place of `/`, with a partition of a turning disk at `/slow`, one behind a mapper at `/mapped`, and another machine's directory at `/far`.
     fn fake(root: &Path) -> Host {
         let file = |path: &str, text: &str| {
             let path = root.join(path);
-            std::fs::create_dir_all(path.parent().expect("a folder above")).expect("made");
+            std::fs::create_dir_all(path.parent().expect("a directory above")).expect("made");
             std::fs::write(path, text).expect("written");
         };
         file("sys/devices/block/sda/queue/rotational", "1\n");
         file("sys/devices/block/sda/sda1/partition", "1\n");
         file("sys/devices/block/dm-0/queue/rotational", "1\n");
         file("sys/class/block/none", "");
-        for (name, folder) in [("sda1", "sda/sda1"), ("dm-0", "dm-0")] {
-            symlink(root.join("sys/devices/block").join(folder), root.join("sys/class/block").join(name))
+        for (name, directory) in [("sda1", "sda/sda1"), ("dm-0", "dm-0")] {
+            symlink(root.join("sys/devices/block").join(directory), root.join("sys/class/block").join(name))
                 .expect("linked");
             file(&format!("dev/{name}"), "");
         }
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn one_hand_works_on_a_turning_disk_and_many_wait_for_another_machine() {
-        let place = tempfile::tempdir().expect("a folder");
+        let place = tempfile::tempdir().expect("a directory");
         let host = fake(place.path());
         let bound =
             |paths: &[&str], allowed, asked| bound(&host, asked, || allowed, paths.iter().map(|path| path.as_bytes()));

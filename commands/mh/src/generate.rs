@@ -13,25 +13,25 @@ use std::path::{Path, PathBuf};
 pub const ENTRY: Entry = Entry::new("generate", Group::Hidden, Signals::TidyUp, command, run);
 
 fn command() -> Command {
-    let folder = Arg::new("folder")
+    let directory = Arg::new("directory")
         .value_name("DIR")
         .required(true)
         .value_parser(clap::value_parser!(PathBuf))
         .value_hint(ValueHint::DirPath);
-    Command::new("generate").about("Write man pages and completions into DIR").arg(folder)
+    Command::new("generate").about("Write man pages and completions into DIR").arg(directory)
 }
 
 fn run(_context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
-    let folder: &PathBuf = matches.get_one("folder").expect("it is required");
-    write_all(folder).map_err(|error| Failure::Environment {
+    let directory: &PathBuf = matches.get_one("directory").expect("it is required");
+    write_all(directory).map_err(|error| Failure::Environment {
         command: "mh generate",
-        message: format!("write into {}: {error}", terminal::quote(folder)),
+        message: format!("write into {}: {error}", terminal::quote(directory)),
     })?;
     Ok(Outcome::Done)
 }
 
-fn write_all(folder: &Path) -> std::io::Result<()> {
-    let (man, completions) = (folder.join("man"), folder.join("completions"));
+fn write_all(directory: &Path) -> std::io::Result<()> {
+    let (man, completions) = (directory.join("man"), directory.join("completions"));
     std::fs::create_dir_all(&man)?;
     std::fs::create_dir_all(&completions)?;
     clap_mangen::generate_to(described(registry::program()), &man)?;

@@ -28,7 +28,7 @@ pub const ENTRY: Entry = Entry::new("links", Group::Learn, Signals::TidyUp, comm
 struct LinksArgs {
     /// Directory for the links
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-    folder: PathBuf,
+    directory: PathBuf,
 
     /// Make only these
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -65,10 +65,11 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let args = LinksArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     let names = names(&args.only)?;
     let program = std::env::current_exe().map_err(|error| failure("find its own file", &error))?;
-    fs::create_dir_all(&args.folder).map_err(|error| failure(&format!("create {}", quote(&args.folder)), &error))?;
+    fs::create_dir_all(&args.directory)
+        .map_err(|error| failure(&format!("create {}", quote(&args.directory)), &error))?;
     let mut failed = false;
     for name in names {
-        let path = args.folder.join(name);
+        let path = args.directory.join(name);
         match make(&program, &path, &args) {
             Ok(There::Same) => {}
             Ok(There::Nothing) => print(&format!("{}\n", terminal::printable(&path.to_string_lossy())))?,
@@ -166,18 +167,19 @@ fn look(program: &Path, path: &Path, hard: bool) -> io::Result<There> {
 mod tests {
     use super::*;
 
-    fn args(folder: &Path, hard: bool, force: bool) -> LinksArgs {
-        LinksArgs { folder: folder.to_owned(), only: Vec::new(), hard, force }
+    fn args(directory: &Path, hard: bool, force: bool) -> LinksArgs {
+        LinksArgs { directory: directory.to_owned(), only: Vec::new(), hard, force }
     }
 
     #[test]
     fn only_its_own_links_are_replaced_and_only_when_told_to() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (program, other) = (folder.path().join("mh"), folder.path().join("other"));
+        let directory = tempfile::tempdir().expect("a directory");
+        let (program, other) = (directory.path().join("mh"), directory.path().join("other"));
         fs::write(&program, "x").expect("a file");
         fs::write(&other, "y").expect("a file");
-        let path = folder.path().join("gzip");
-        let made = |force, hard| make(&program, &path, &args(folder.path(), hard, force)).expect("it can be looked at");
+        let path = directory.path().join("gzip");
+        let made =
+            |force, hard| make(&program, &path, &args(directory.path(), hard, force)).expect("it can be looked at");
         assert_eq!(made(false, false), There::Nothing);
         assert_eq!(fs::read(&path).expect("it leads there"), b"x");
         assert_eq!(made(false, false), There::Same);

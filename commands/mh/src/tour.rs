@@ -1,5 +1,5 @@
 //! `mh tour`: shows on a real file what the commands do. Runs the commands themselves, as a person would type them, in a
-//! folder of its own that is gone at the end. Has no other way of doing anything.
+//! directory of its own that is gone at the end. Has no other way of doing anything.
 
 use clap::{Arg, ArgMatches, Command, ValueHint};
 use mh_kit::context::Context;
@@ -36,7 +36,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         return Err(Failure::Usage { command: NAME, message: format!("{} is not a regular file", quote(&path)) });
     }
     let scratch = Scratch::new(metadata.len())?;
-    context.unfinished.note_folder(&scratch.folder);
+    context.unfinished.note_directory(&scratch.directory);
     Tour { path, bytes: metadata.len(), scratch }.walk()
 }
 
@@ -47,43 +47,43 @@ fn failure(message: &str) -> Failure {
 /// A file that is large enough to be interesting: the Rust compiler's library or cargo where they are, else ourselves.
 fn default_file() -> Option<PathBuf> {
     let in_path = |name: &str| {
-        let folders = std::env::var_os("PATH")?;
-        std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())
+        let directories = std::env::var_os("PATH")?;
+        std::env::split_paths(&directories).map(|directory| directory.join(name)).find(|file| file.is_file())
     };
     let cargo = std::env::var_os("CARGO").map(PathBuf::from).filter(|path| path.is_file());
     cargo.or_else(|| in_path("cargo")).or_else(|| std::env::current_exe().ok())
 }
 
-/// A folder of our own, in memory where there is room; gone when dropped.
+/// A directory of our own, in memory where there is room; gone when dropped.
 struct Scratch {
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Scratch {
     fn new(file_bytes: u64) -> Result<Self, Failure> {
         let name = format!("mh-tour-{}", process::id());
-        // LIMIT: five copies and some packed ones; a large file goes to the temporary folder's disk instead of memory.
+        // LIMIT: five copies and some packed ones; a large file goes to the temporary directory's disk instead of memory.
         let in_memory = Path::new("/dev/shm");
         let small = file_bytes < 256 << 20 && in_memory.is_dir();
         let parent = if small { in_memory.to_owned() } else { std::env::temp_dir() };
-        let folder = parent.join(name);
-        std::fs::create_dir(&folder).map_err(|error| failure(&format!("create {}: {error}", quote(&folder))))?;
-        Ok(Self { folder })
+        let directory = parent.join(name);
+        std::fs::create_dir(&directory).map_err(|error| failure(&format!("create {}: {error}", quote(&directory))))?;
+        Ok(Self { directory })
     }
 
     fn files(&self) -> [PathBuf; 4] {
-        ["all-cores.gz", "one-core.gz", "plain", "default.zst"].map(|name| self.folder.join(name))
+        ["all-cores.gz", "one-core.gz", "plain", "default.zst"].map(|name| self.directory.join(name))
     }
 
     fn trees(&self) -> [PathBuf; 4] {
-        ["files.tar.zst", "tree", "copy", "copy/plain"].map(|name| self.folder.join(name))
+        ["files.tar.zst", "tree", "copy", "copy/plain"].map(|name| self.directory.join(name))
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nothing can be done about a folder that does not go; the next line of the shell shows it.
-        let _left_behind = std::fs::remove_dir_all(&self.folder);
+        // Nothing can be done about a directory that does not go; the next line of the shell shows it.
+        let _left_behind = std::fs::remove_dir_all(&self.directory);
     }
 }
 
@@ -100,7 +100,7 @@ impl Tour {
              what it writes goes to {} and is gone at the end.\n",
             quote(&self.path),
             terminal::bytes(self.bytes),
-            self.scratch.folder.display()
+            self.scratch.directory.display()
         ))?;
         self.pack()?;
         self.archive_and_copy()?;
@@ -154,11 +154,11 @@ impl Tour {
 
     /// Trees of files.
     fn archive_and_copy(&self) -> Result<(), Failure> {
-        let folder = arg(&self.scratch.folder);
+        let directory = arg(&self.scratch.directory);
         let [archive, tree, copy, copied] = self.scratch.trees().map(|path| arg(&path));
         self.step(
             "9. tar makes archives, read and compressed by all cores. Any tar reads them.",
-            &["tar", "cf", &archive, "--zstd", "-C", &folder, "plain", "all-cores.gz", "default.zst"],
+            &["tar", "cf", &archive, "--zstd", "-C", &directory, "plain", "all-cores.gz", "default.zst"],
         )?;
         self.step(
             "10. List it as any tar does. A large archive is listed from its index, without decompression.",
@@ -166,7 +166,7 @@ impl Tour {
         )?;
         self.step(
             "11. Extract it on all cores; nothing is written outside the target directory.",
-            &["tar", "xf", &archive, "-C", &folder, "--one-top-level=tree", "--report"],
+            &["tar", "xf", &archive, "-C", &directory, "--one-top-level=tree", "--report"],
         )?;
         self.step("12. cp copies trees, with all that -a keeps.", &["cp", "-a", "--report", &tree, &copy])?;
         self.compare(&arg(&self.path), &copied, "the source and what came through archive and copy is")?;
@@ -188,7 +188,7 @@ impl Tour {
     /// A shown word as the argument it stands for: a name that had to be quoted is itself again.
     fn meant_by(&self, word: &str) -> OsString {
         let (files, trees) = (self.scratch.files(), self.scratch.trees());
-        let mut paths = files.iter().chain(&trees).chain([&self.path, &self.scratch.folder]);
+        let mut paths = files.iter().chain(&trees).chain([&self.path, &self.scratch.directory]);
         let path = paths.find(|path| arg(path) == word);
         path.map_or_else(|| word.into(), |path| path.clone().into_os_string())
     }

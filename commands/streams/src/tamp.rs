@@ -53,8 +53,8 @@ pub const ENTRY: Entry = Entry {
 
 /// Compress or decompress files and streams on all cores
 ///
-/// With no FILE, or with -, standard input goes to standard output. Otherwise each FILE gets a packed file beside it
-/// (FILE.zst, or FILE.gz with --format gz), complete or not at all; sources are kept unless --rm is given. What is packed
+/// With no FILE, or with -, standard input goes to standard output. Otherwise each FILE gets a compressed file beside it
+/// (FILE.zst, or FILE.gz with --format gz), complete or not at all; sources are kept unless --rm is given. What is compressed
 /// is recognised by its content, and the checksums are always verified.
 #[derive(Args, Debug)]
 pub struct TampArgs {
@@ -200,7 +200,7 @@ pub struct TampArgs {
     #[arg(skip)]
     pub hides_dictionary: bool,
 
-    /// The check that packed files carry, where an old name asks for one.
+    /// The check that compressed files carry, where an old name asks for one.
     #[arg(skip)]
     pub check: Option<CheckName>,
 
@@ -259,7 +259,7 @@ fn tell_left_alone(context: &Context, args: &TampArgs, verb: &str, path: &Path, 
         return;
     }
     let (cause, hint) = match why {
-        LeftAlone::PackedAlready { ending } => {
+        LeftAlone::CompressedAlready { ending } => {
             (format!("its name ends in {ending} already"), Some("-f packs it once more"))
         }
         LeftAlone::UnknownEnding => {
@@ -268,7 +268,7 @@ fn tell_left_alone(context: &Context, args: &TampArgs, verb: &str, path: &Path, 
         LeftAlone::SymbolicLink => ("it is a symbolic link".to_owned(), None),
         LeftAlone::OtherNames(others) => (format!("{others} other names mean the same file"), None),
         LeftAlone::SpecialMode(_) => ("its mode would be lost".to_owned(), None),
-        LeftAlone::AboveMirror { folder, .. } => (format!("it has no place in {}", quote(folder)), None),
+        LeftAlone::AboveMirror { directory, .. } => (format!("it has no place in {}", quote(directory)), None),
         LeftAlone::Directory => ("it is a directory".to_owned(), Some("use -r to descend into directories")),
         LeftAlone::NotAFile => ("it is not a regular file".to_owned(), Some("-c or -o reads it all the same")),
         LeftAlone::SameOutput { other } => {
@@ -342,7 +342,7 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
         ran.1 += usize::from(failed);
         ran.2 |= broken_pipe;
     };
-    make_folders(job);
+    make_directories(job);
     let before = shared.report.is_some().then(|| machine::processor_time(&context.host).ok()).flatten();
     let progress = show_progress(context, job, &tally);
     let mut kept = None;
@@ -385,13 +385,13 @@ fn budget(context: &Context, job: &Job) -> Shared {
     sharing::budget(context, job.staffing.width, job.priority)
 }
 
-/// A mirror of the inputs' folders is made where there is none. What cannot be made, its lane will tell.
-fn make_folders(job: &Job) {
-    for lane in job.lanes.iter().filter(|_| job.manners.mirrors_folders()) {
+/// A mirror of the inputs' directories is made where there is none. What cannot be made, its lane will tell.
+fn make_directories(job: &Job) {
+    for lane in job.lanes.iter().filter(|_| job.manners.mirrors_directories()) {
         if let LaneOutput::Path { path, .. } = &lane.output
-            && let Some(folder) = path.parent()
+            && let Some(directory) = path.parent()
         {
-            let _told_by_its_lane = std::fs::create_dir_all(folder);
+            let _told_by_its_lane = std::fs::create_dir_all(directory);
         }
     }
 }
@@ -419,7 +419,7 @@ fn show_progress(context: &Context, job: &Job, tally: &Arc<Tally>) -> Option<Pro
     }))
 }
 
-/// Gives a plain file the time that its packed file tells, where it is wanted. The bytes are there; only the time may not be.
+/// Gives a uncompressed file the time that its compressed file tells, where it is wanted. The bytes are there; only the time may not be.
 fn give_time(context: &Context, job: &Job, number: usize, closed: &LaneOutcome) {
     let (Ok(()), Some(seconds)) = (&closed.outcome, job.times[number]) else { return };
     if let Err(error) = origin::set_time(&job.lanes[number].output, seconds) {

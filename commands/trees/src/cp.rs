@@ -10,7 +10,7 @@ use crate::trees::{self, TreeReport, Words, choices};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crew::plan::Plan;
 use mh_kit::context::Context;
-use mh_kit::descriptors::folder_descriptors;
+use mh_kit::descriptors::directory_descriptors;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::outset::{self, Outset};
@@ -22,7 +22,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::Arc;
 use transfer::copy::{Copying, Existing, HalfDone, Job, Manner, copy};
-use transfer::operand::{Operand, folder_of, last_part};
+use transfer::operand::{Operand, directory_of, last_part};
 use transfer::tally::Tally;
 use words::Told;
 
@@ -255,7 +255,7 @@ fn copy_to_backup(args: &CpArgs, manner: &mut Manner, jobs: &mut [Job]) {
 pub struct Finished {
     /// For `--report`.
     pub report: TreeReport,
-    /// Folders that the targets stand in.
+    /// Directories that the targets stand in.
     pub roots: Vec<std::os::fd::OwnedFd>,
     /// Which jobs are complete.
     pub is_complete: Vec<bool>,
@@ -287,8 +287,8 @@ pub fn copy_all(
         umask,
         listener: &listener,
         tally: &tally,
-        // Each folder has two sides.
-        descriptors: (folder_descriptors() / 2).max(1),
+        // Each directory has two sides.
+        descriptors: (directory_descriptors() / 2).max(1),
         half_done: &half_done,
     };
     let progress = trees::progress(&context.messages, "copied", &tally);
@@ -310,13 +310,13 @@ fn outset(manner: &Manner, jobs: &[Job]) -> Outset {
     if manner.existing == Existing::Ask || manner.contents || manner.tells_all || !jobs.iter().all(is_still) {
         return Outset::Lasts;
     }
-    let sides: Vec<&[u8]> = jobs.iter().flat_map(|job| [job.source.as_slice(), folder_of(&job.target)]).collect();
+    let sides: Vec<&[u8]> = jobs.iter().flat_map(|job| [job.source.as_slice(), directory_of(&job.target)]).collect();
     outset::outset(sides.into_iter())
 }
 
 /// What bounds the hands of a copy, on either side.
 pub fn bound(context: &Context, shared: &SharedArgs, jobs: &[Job]) -> Option<Bound> {
-    let sides = jobs.iter().flat_map(|job| [job.source.as_slice(), folder_of(&job.target)]);
+    let sides = jobs.iter().flat_map(|job| [job.source.as_slice(), directory_of(&job.target)]);
     width::bound(&context.host, shared.hands_asked(), || context.machine.hands_allowed(), sides)
 }
 
@@ -339,7 +339,7 @@ fn names(args: &CpArgs) -> jobs::Names {
     };
     jobs::Names {
         files: args.files.iter().map(strip).collect(),
-        folders: args.target_directory.iter().map(|folder| folder.clone().into_vec()).collect(),
+        directories: args.target_directory.iter().map(|directory| directory.clone().into_vec()).collect(),
         target: if args.no_target_directory { jobs::TargetIs::OwnName } else { jobs::TargetIs::AsFound },
         layout: if args.parents { jobs::Layout::WholePaths } else { jobs::Layout::LastParts },
         repeats: jobs::Repeats::Refused,
@@ -376,7 +376,7 @@ fn plan(context: &Context, args: &CpArgs, manner: &Manner, jobs: &[Job]) -> Plan
     );
     plan.choose("names", "each file under its own at once", "a signal removes what is not complete");
     if manner.keep.times {
-        plan.choose("folders", "their times last", "entries put into them change them");
+        plan.choose("directories", "their times last", "entries put into them change them");
     }
     mh_kit::sharing::explain(&mut plan);
     plan
@@ -420,10 +420,10 @@ mod tests {
     }
 
     #[test]
-    fn times_of_folders_are_planned_where_they_are_kept() {
+    fn times_of_directories_are_planned_where_they_are_kept() {
         let machine = FakeMachine::new(2, 1 << 30);
         assert_eq!(planned(&machine, "-r", "/a", "/b").purpose, "cp /a");
-        assert!(planned(&machine, "-r", "/a", "/b").about("folders").is_none());
-        assert!(planned(&machine, "-a", "/a", "/b").about("folders").is_some());
+        assert!(planned(&machine, "-r", "/a", "/b").about("directories").is_none());
+        assert!(planned(&machine, "-a", "/a", "/b").about("directories").is_some());
     }
 }

@@ -163,7 +163,7 @@ fn names(args: &MvArgs) -> Names {
     };
     Names {
         files: args.files.iter().map(strip).collect(),
-        folders: args.target_directory.iter().map(|folder| folder.clone().into_vec()).collect(),
+        directories: args.target_directory.iter().map(|directory| directory.clone().into_vec()).collect(),
         target: if args.no_target_directory { TargetIs::OwnName } else { TargetIs::AsFound },
         layout: Layout::LastParts,
         // Each is moved after the one before it, as it is then.

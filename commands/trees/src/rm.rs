@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use crew::plan::Plan;
 use files::{Directory, FileType, Follow, Status};
 use mh_kit::context::Context;
-use mh_kit::descriptors::folder_descriptors;
+use mh_kit::descriptors::directory_descriptors;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::outset::{self, Outset};
@@ -20,7 +20,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 use transfer::finding::Finding;
 use transfer::operand;
-use transfer::remove::{Asked, Caution, Complaint, Folders, Listener, Question, Removal, remove};
+use transfer::remove::{Asked, Caution, Complaint, DirectoryRemoval, Listener, Question, Removal, remove};
 use transfer::tally::Tally;
 
 /// The registry's line.
@@ -28,7 +28,7 @@ pub const ENTRY: Entry = Entry { link: trees::LINK, ..Entry::new("rm", Group::Do
 
 /// Remove files and trees on all cores, as rm does
 ///
-/// Nothing outside the named trees is ever touched, whoever renames what meanwhile: each folder is held open and its
+/// Nothing outside the named trees is ever touched, whoever renames what meanwhile: each directory is held open and its
 /// entries are removed below it. Errors are told at the end, in the order of the tree.
 #[derive(Args, Debug)]
 struct RmArgs {
@@ -141,7 +141,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let listener = Told { words: &words };
     let removal = Removal {
         operands: &operands,
-        folders: folders(&args),
+        directories: directories(&args),
         caution: caution(context, &args),
         ignores_missing: args.force,
         go_with_another: &go_with_another,
@@ -150,11 +150,11 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         pretends: args.dry_run,
         listener: &listener,
         tally: &tally,
-        descriptors: folder_descriptors(),
+        descriptors: directory_descriptors(),
     };
     let is_quick = removal.caution == Caution::Never && !removal.tells_all;
     let outset =
-        if is_quick { outset::outset(operands.iter().map(|path| operand::folder_of(path))) } else { Outset::Lasts };
+        if is_quick { outset::outset(operands.iter().map(|path| operand::directory_of(path))) } else { Outset::Lasts };
     let hands = trees::hands(context, &args.shared, what(&args), outset, || bound(context, &args.shared, &operands))?;
     let progress = trees::progress(&context.messages, "removed", &tally);
     let measured = remove(&removal, hands.width, &hands.lease);
@@ -195,7 +195,7 @@ pub fn remove_quietly(
     let tally = Arc::new(Tally::default());
     let removal = Removal {
         operands,
-        folders: Folders::Whole,
+        directories: DirectoryRemoval::Whole,
         caution: Caution::Never,
         ignores_missing: true,
         go_with_another: &[],
@@ -204,7 +204,7 @@ pub fn remove_quietly(
         pretends: false,
         listener: &Told { words },
         tally: &tally,
-        descriptors: folder_descriptors(),
+        descriptors: directory_descriptors(),
     };
     let what = "mv: removing what was copied".to_owned();
     let hands = trees::hands(context, shared, what, Outset::Lasts, || bound(context, shared, operands))?;
@@ -230,11 +230,11 @@ fn what(args: &RmArgs) -> String {
     }
 }
 
-fn folders(args: &RmArgs) -> Folders {
+fn directories(args: &RmArgs) -> DirectoryRemoval {
     match (args.recursive, args.dir) {
-        (true, _) => Folders::Whole,
-        (false, true) => Folders::Empty,
-        (false, false) => Folders::Never,
+        (true, _) => DirectoryRemoval::Whole,
+        (false, true) => DirectoryRemoval::Empty,
+        (false, false) => DirectoryRemoval::Never,
     }
 }
 
@@ -288,7 +288,7 @@ fn is_allowed(words: &Words, path: &[u8], there: Option<&Status>, args: &RmArgs)
     true
 }
 
-/// Whether `path` lies, as it was typed, in a folder that was typed.
+/// Whether `path` lies, as it was typed, in a directory that was typed.
 fn is_below_one_of(all: &HashSet<&[u8]>, path: &[u8]) -> bool {
     let path = operand::trimmed(path);
     let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
@@ -303,10 +303,12 @@ fn is_on_another_device(path: &[u8], status: &Status) -> bool {
 fn plan(context: &Context, args: &RmArgs, operands: &[Vec<u8>]) -> Plan {
     let mut plan = Plan::new(what(args));
     let hands = args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
-    match folders(args) {
-        Folders::Whole => plan.choose("remove", "a directory a task", "work in different directories shares no lock"),
-        Folders::Empty => plan.choose("remove", "files and empty directories", "-d"),
-        Folders::Never => plan.choose("remove", "files", "no -r"),
+    match directories(args) {
+        DirectoryRemoval::Whole => {
+            plan.choose("remove", "a directory a task", "work in different directories shares no lock")
+        }
+        DirectoryRemoval::Empty => plan.choose("remove", "files and empty directories", "-d"),
+        DirectoryRemoval::Never => plan.choose("remove", "files", "no -r"),
     }
     match (caution(context, args), bound(context, &args.shared, operands)) {
         (Caution::Always, _) => plan.choose("hands", "1", "questions come one after the other"),
@@ -335,8 +337,8 @@ impl Listener for Told<'_> {
         })
     }
 
-    fn removed(&self, path: &[u8], is_folder: bool) {
-        let kind = if is_folder { "directory " } else { "" };
+    fn removed(&self, path: &[u8], is_directory: bool) {
+        let kind = if is_directory { "directory " } else { "" };
         self.words.shows(&format!("removed {kind}{}", shown(path)));
     }
 
@@ -345,7 +347,7 @@ impl Listener for Told<'_> {
             let path = shown(&path);
             self.words.say(&match complaint {
                 Complaint::Refused(error) => format!("cannot remove {path}: {}", cause(&error)),
-                Complaint::IsFolder => format!("cannot remove {path}: Is a directory"),
+                Complaint::IsDirectory => format!("cannot remove {path}: Is a directory"),
                 Complaint::OtherDevice => format!("skipping {path}, since it's on a different device"),
             });
         }
@@ -389,12 +391,12 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_says_how_far_it_goes_into_folders() {
+    fn a_plan_says_how_far_it_goes_into_directories() {
         let machine = FakeMachine::new(4, 1 << 30);
         assert_eq!(planned(&machine, "rm -r tree").purpose, "rm tree");
         assert_eq!(planned(&machine, "rm a b").purpose, "rm of 2 arguments");
-        assert_eq!(decided(&machine, "rm -r tree", "remove"), "a folder a task");
-        assert_eq!(decided(&machine, "rm -d tree", "remove"), "files and empty folders");
+        assert_eq!(decided(&machine, "rm -r tree", "remove"), "a directory a task");
+        assert_eq!(decided(&machine, "rm -d tree", "remove"), "files and empty directories");
         assert_eq!(decided(&machine, "rm tree", "remove"), "files");
     }
 

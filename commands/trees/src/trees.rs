@@ -350,7 +350,7 @@ fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String
     let mut text = format!(
         "{would_have}{} {entries} ({}){bytes}{left}{failed} in {}, {} entries/s\n",
         finished.verb,
-        counted(counts.folders, "directory"),
+        counted(counts.directories, "directory"),
         seconds_text(seconds),
         terminal::integer((counts.entries as f64 / seconds.max(1e-9)) as u64)
     );

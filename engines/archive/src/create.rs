@@ -18,8 +18,8 @@ use crate::operation::Operation;
 use crate::write::{Style, Unfit, begin_archive, begin_member, end_archive};
 use ahead::Ahead;
 pub use choice::{
-    Archived, Choice, Folders, HardLinks, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, Rename, Renamed,
-    Sort,
+    Archived, Choice, HardLinks, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, Rename, Renamed, Sort,
+    WalkLimits,
 };
 use codec::byte_buffer::ByteBuffer;
 use codec::error::CodecError;
@@ -72,12 +72,12 @@ pub enum Event {
         /// Why.
         cause: Unfit,
     },
-    /// A file that was in its folder and is not any more.
+    /// A file that was in its directory and is not any more.
     Vanished {
         /// It.
         path: Vec<u8>,
     },
-    /// A file or folder that changed while it was read.
+    /// A file or directory that changed while it was read.
     Changed {
         /// It.
         path: Vec<u8>,
@@ -99,7 +99,7 @@ pub enum Event {
         /// It.
         path: Vec<u8>,
     },
-    /// A folder that is not archived whole, since such a file stands in it.
+    /// A directory that is not archived whole, since such a file stands in it.
     Tagged {
         /// It.
         path: Vec<u8>,
@@ -202,7 +202,7 @@ impl CreateError {
 
 /// Creates an archive. What could not be archived was told; why there is none stands in `ended`.
 pub fn create(what: &Creation<'_>, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Measures {
-    // Where links are followed, a folder may lie in itself.
+    // Where links are followed, a directory may lie in itself.
     let is_shared = staffing.mode == Executor::Threaded && staffing.width > 1 && what.choice.links == Links::Kept;
     let ahead = Ahead::new(is_shared, what.open_files);
     run(&Creating { what, ahead: &ahead }, staffing, lease, tally)

@@ -1,4 +1,4 @@
-//! Extraction as pipeline stages: headers are sliced in the source's turn, workers read data and make files, each in the folder of
+//! Extraction as pipeline stages: headers are sliced in the source's turn, workers read data and make files, each in the directory of
 //! its chunk; what depends on an earlier member waits for its turn. Theory: `engines/archive/README.md`, "Extraction".
 //! Knows no options of any program; what is taken and how it is named a [`Chooser`] decides.
 
@@ -14,14 +14,15 @@ use crate::member::{Kind, Member};
 use crate::operation::Operation;
 use crate::place::in_progress::Unfinished;
 use crate::place::{
-    Earlier, Existing, FoldersChanged, Manner, PlaceError, Placed, Placer, Reach, Root, could_not, restore_folder,
+    DirectoriesChanged, Earlier, Existing, Manner, PlaceError, Placed, Placer, Reach, Root, could_not,
+    restore_directory,
 };
 use crate::read::{Note, ReadError, Rules};
 use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, CutTurn, OpenLane, Pause, Staffing, Stages, run};
 use crew::tally::Tally;
-use later::{Again, LaterFolders};
+use later::{Again, LaterDirectories};
 use name::Name;
 use order::{Ask, Order, There, When};
 use parking_lot::Mutex;
@@ -100,8 +101,8 @@ pub struct Extraction<'a> {
     pub unfinished: &'a Unfinished,
     /// Told of everything, in archive order, from one thread at a time.
     pub on_event: &'a (dyn Fn(Event) + Sync),
-    /// Folders that went; starts empty.
-    pub changed: &'a FoldersChanged,
+    /// Directories that went; starts empty.
+    pub changed: &'a DirectoriesChanged,
     /// Why the archive could not be read to its end, once it is over.
     pub ended: Mutex<Option<ReadError>>,
 }
@@ -115,7 +116,7 @@ pub fn extract(what: &Extraction<'_>, staffing: &Staffing, lease: &dyn Lease, ta
 pub struct ExtractSink<'a> {
     /// Places what must wait for its turn.
     placer: Mutex<Placer<'a>>,
-    folders: Mutex<LaterFolders>,
+    directories: Mutex<LaterDirectories>,
     order: Arc<Mutex<Order<'a>>>,
     /// Chunks that are done with: everything in them is on the disk.
     done: Arc<AtomicU64>,
@@ -180,7 +181,7 @@ impl Item {
 
 impl Item {
     /// Gives it the path that leads to its place through no link: what is made there is known by that to whoever comes later, and of two
-    /// names of one folder the last one's metadata are in force.
+    /// names of one directory the last one's metadata are in force.
     fn goes_where_links_lead(&mut self, placer: &mut Placer<'_>, sink: &ExtractSink<'_>) {
         let Some(path) = placer.path_without_links(&self.member) else { return };
         self.name = Name::new(&self.name(), &path);
@@ -226,7 +227,7 @@ impl<'a> Stages for Extraction<'a> {
             source: Slicer::new(feed, self.rules, chooser, Arc::clone(&order), Arc::clone(&done)),
             sink: ExtractSink {
                 placer: Mutex::new(self.placer(Earlier::IsThere)),
-                folders: Mutex::default(),
+                directories: Mutex::default(),
                 order,
                 done,
                 archive,
@@ -314,7 +315,7 @@ impl<'a> Stages for Extraction<'a> {
         }
         // What it holds open is not needed any more.
         drop(placer);
-        self.finish_folders(sink.folders.into_inner());
+        self.finish_directories(sink.directories.into_inner());
         *self.ended.lock() = outcome.err();
     }
 
@@ -332,7 +333,7 @@ impl<'a> Extraction<'a> {
         There { is_link: self.links_there_before(), has_names }
     }
 
-    /// None where there cannot be any: the folder that everything goes to is empty.
+    /// None where there cannot be any: the directory that everything goes to is empty.
     fn links_there_before(&self) -> Option<Ask<'a>> {
         let root = self.root;
         let may_be_some = match root.reach() {
@@ -348,34 +349,36 @@ impl<'a> Extraction<'a> {
         Placer::new(self.root, self.changed, self.manner, self.unfinished, earlier)
     }
 
-    /// Tells of a member, and notes a folder for later.
+    /// Tells of a member, and notes a directory for later.
     fn tell(&self, sink: &ExtractSink<'a>, item: &mut Item) {
         if item.carry.is_first() {
             (self.on_event)(Event::Taken { name: item.name(), member: Arc::clone(&item.member) });
         }
-        let mut folders = sink.folders.lock();
+        let mut directories = sink.directories.lock();
         match item.outcome.take() {
             Some(Err(error)) => {
                 let link = (item.member.kind == Kind::HardLink).then(|| item.member.link.clone());
                 (self.on_event)(Event::NotPlaced { name: item.name(), link, error });
             }
             Some(Ok(Placed::Made)) if item.member.kind == Kind::Directory => {
-                let again = if self.manner.existing.gives_folders_metadata() { Again::Anew } else { Again::AsBefore };
-                folders.note(&item.member, item.name.clone(), again);
+                let again =
+                    if self.manner.existing.gives_directories_metadata() { Again::Anew } else { Again::AsBefore };
+                directories.note(&item.member, item.name.clone(), again);
             }
-            Some(Ok(Placed::Made)) => folders.forget(&item.member.path),
+            Some(Ok(Placed::Made)) => directories.forget(&item.member.path),
             _ => {}
         }
     }
 
-    /// Modes and times of folders.
-    fn finish_folders(&self, folders: LaterFolders) {
+    /// Modes and times of directories.
+    fn finish_directories(&self, directories: LaterDirectories) {
         let Manner { restore, umask, .. } = self.manner;
         let mut errors = Vec::new();
-        folders.deepest_first(self.root, |later, name, folder| {
-            let folder = folder.map_err(could_not(Operation::Open));
+        directories.deepest_first(self.root, |later, name, directory| {
+            let directory = directory.map_err(could_not(Operation::Open));
             let offset = later.header_offset;
-            let restored = folder.and_then(|folder| restore_folder(restore, *umask, &later.member(), folder));
+            let restored =
+                directory.and_then(|directory| restore_directory(restore, *umask, &later.member(), directory));
             if let Err(error) = restored {
                 errors.push((offset, Event::NotPlaced { name, link: None, error }));
             }
@@ -397,7 +400,7 @@ fn place(
         return file.piece(placer, *stored_from, &block[*from..from + bytes]);
     }
     Some(match member.kind {
-        Kind::Directory => placer.folder(member),
+        Kind::Directory => placer.directory(member),
         Kind::Symlink | Kind::CharacterDevice | Kind::BlockDevice | Kind::Fifo => placer.unopened(member),
         Kind::HardLink => placer.hard_link(member),
         Kind::VolumeLabel | Kind::Continuation => Ok(Placed::LeftAlone),

@@ -61,8 +61,8 @@ impl Operation {
 impl fmt::Display for Operation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::OpenItsDirectory => "open its folder",
-            Self::MakeItsDirectory => "make its folder",
+            Self::OpenItsDirectory => "open its directory",
+            Self::MakeItsDirectory => "make its directory",
             Self::TakeItsPlace => "take the place of what is there",
             Self::LookAtWhatIsThere => "look at what is there",
             Self::Make => "make it",

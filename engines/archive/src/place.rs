@@ -1,15 +1,15 @@
-//! Where members go: a root that nothing leads out of, its folders by descriptor, files with all their metadata.
+//! Where members go: a root that nothing leads out of, its directories by descriptor, files with all their metadata.
 //! Knows no archive format and no threads: each worker has a [`Placer`] of its own. Race-safe by construction: every name is
-//! used relative to the descriptor of its folder, and no last link is ever followed.
+//! used relative to the descriptor of its directory, and no last link is ever followed.
 
-mod folders;
+mod directories;
 pub mod in_progress;
 mod metadata;
 mod plain;
 
+pub use directories::{DirectoriesChanged, TargetDirectories, TargetDirectory};
 pub use files::{Reach, Root};
-pub use folders::{Folder, Folders, FoldersChanged};
-pub use metadata::{Choice, Restore, restore_folder, restore_open, restore_unopened};
+pub use metadata::{Choice, Restore, restore_directory, restore_open, restore_unopened};
 
 use crate::member::{Kind, Member};
 use crate::operation::Operation;
@@ -29,7 +29,7 @@ pub enum Existing {
     #[default]
     Replace,
     /// As above, but directories keep their metadata.
-    ReplaceButKeepFolders,
+    ReplaceButKeepDirectories,
     /// It goes before the member is looked at: `-U`.
     Unlink,
     /// It stays and is an error: `-k`.
@@ -43,8 +43,8 @@ pub enum Existing {
 }
 
 impl Existing {
-    /// Whether a folder that is there gets the metadata of a member.
-    pub fn gives_folders_metadata(self) -> bool {
+    /// Whether a directory that is there gets the metadata of a member.
+    pub fn gives_directories_metadata(self) -> bool {
         matches!(self, Self::Replace | Self::Overwrite | Self::Unlink)
     }
 }
@@ -58,17 +58,17 @@ pub struct Manner {
     pub restore: Restore,
     /// Bits taken off the modes of everything.
     pub umask: u32,
-    /// The same for folders that no member stands for.
+    /// The same for directories that no member stands for.
     pub umask_of_others: u32,
     /// Whether a link to a directory may stand for the directory: `--keep-directory-symlink`, `-h`.
-    pub folder_links: FolderLinks,
-    /// Folders that one worker keeps open. Archives go folder by folder: more than a few dozen save nothing.
-    pub open_folders: usize,
+    pub directory_links: DirectoryLinks,
+    /// Directories that one worker keeps open. Archives go directory by directory: more than a few dozen save nothing.
+    pub open_directories: usize,
 }
 
 /// Whether a link to a directory may stand for a directory of the archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FolderLinks {
+pub enum DirectoryLinks {
     /// It is replaced by a directory.
     #[default]
     Replace,
@@ -107,7 +107,7 @@ pub(crate) fn could_not(operation: Operation) -> impl Fn(io::Error) -> PlaceErro
 pub struct OpenFile {
     /// It, for writing.
     pub file: File,
-    folder: Arc<Folder>,
+    directory: Arc<TargetDirectory>,
     /// Its permission bits are already what they should be, and so is its owner.
     is_settled: bool,
     unfinished: Option<in_progress::Entry>,
@@ -116,7 +116,7 @@ pub struct OpenFile {
 /// What came before in the archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Earlier {
-    /// Some of it may not be on the disk yet: a folder may be to replace what stands in its place, a link or a file.
+    /// Some of it may not be on the disk yet: a directory may be to replace what stands in its place, a link or a file.
     MayBeUnderWay,
     /// All of it is there.
     IsThere,
@@ -124,7 +124,7 @@ pub enum Earlier {
 
 /// One worker's hands on the tree.
 pub struct Placer<'a> {
-    folders: Folders<'a>,
+    directories: TargetDirectories<'a>,
     earlier: Earlier,
     manner: &'a Manner,
     noted: Noted,
@@ -134,18 +134,18 @@ pub struct Placer<'a> {
 }
 
 impl<'a> Placer<'a> {
-    /// Over `root`; `changed` tells all placers of folders that went.
+    /// Over `root`; `changed` tells all placers of directories that went.
     pub fn new(
         root: &'a Root,
-        changed: &'a FoldersChanged,
+        changed: &'a DirectoriesChanged,
         manner: &'a Manner,
         unfinished: &'a Unfinished,
         earlier: Earlier,
     ) -> Self {
         let links =
             if earlier == Earlier::MayBeUnderWay { LinksOnTheWay::Refuse } else { LinksOnTheWay::FollowBeneath };
-        let (folders, noted) = (Folders::new(root, changed, manner, links), unfinished.of_a_worker());
-        Self { folders, earlier, manner, noted, may_be_plain: plain::may_be_plain(manner), name: Vec::new() }
+        let (directories, noted) = (TargetDirectories::new(root, changed, manner, links), unfinished.of_a_worker());
+        Self { directories, earlier, manner, noted, may_be_plain: plain::may_be_plain(manner), name: Vec::new() }
     }
 
     /// Whether what failed may be done when all that came before is there.
@@ -154,27 +154,27 @@ impl<'a> Placer<'a> {
             && matches!(error.operation, Operation::OpenItsDirectory | Operation::TakeItsPlace)
     }
 
-    /// The folder that `path` stands in, made where it is missing, and the last name.
-    fn parent<'p>(&mut self, path: &'p [u8]) -> Result<(Arc<Folder>, &'p [u8]), PlaceError> {
+    /// The directory that `path` stands in, made where it is missing, and the last name.
+    fn parent<'p>(&mut self, path: &'p [u8]) -> Result<(Arc<TargetDirectory>, &'p [u8]), PlaceError> {
         let (parent, name) = split(path);
-        Ok((self.folders.folder(parent)?, name))
+        Ok((self.directories.directory(parent)?, name))
     }
 
     /// The path that leads to where `member`'s does through no link, where links are followed on that.
     pub fn path_without_links(&mut self, member: &Member) -> Option<Vec<u8>> {
         let path = member.path.as_slice();
-        let (folder, name) = self.parent(path).ok()?;
+        let (directory, name) = self.parent(path).ok()?;
         if member.kind == Kind::Directory
-            && self.manner.folder_links == FolderLinks::KeepAndRestore
-            && folder.directory().status(name, Follow::No).is_ok_and(|there| there.is_symlink())
+            && self.manner.directory_links == DirectoryLinks::KeepAndRestore
+            && directory.directory().status(name, Follow::No).is_ok_and(|there| there.is_symlink())
         {
-            let behind = self.folders.existing(path).ok()?;
-            return self.folders.path_of(&behind, path.starts_with(b"/"));
+            let behind = self.directories.existing(path).ok()?;
+            return self.directories.path_of(&behind, path.starts_with(b"/"));
         }
-        if path.is_empty() || !self.folders.have_followed_links() {
+        if path.is_empty() || !self.directories.have_followed_links() {
             return None;
         }
-        let real = self.folders.path_of(&folder, path.starts_with(b"/"))?;
+        let real = self.directories.path_of(&directory, path.starts_with(b"/"))?;
         let slash: &[u8] = if real.is_empty() || real == b"/" { b"" } else { b"/" };
         let real = [&real, slash, name].concat();
         (real != path).then_some(real)
@@ -182,8 +182,8 @@ impl<'a> Placer<'a> {
 
     /// Of what went: paths may have led through it.
     fn tell_if_it_was_on_a_way(&self, gone: &Status) {
-        if gone.is_directory() || gone.is_symlink() && self.folders.have_followed_links() {
-            self.folders.changed().tell();
+        if gone.is_directory() || gone.is_symlink() && self.directories.have_followed_links() {
+            self.directories.changed().tell();
         }
     }
 
@@ -199,18 +199,18 @@ impl<'a> Placer<'a> {
     fn make_room<T>(
         &mut self,
         member: &Member,
-        folder: &Folder,
+        directory: &TargetDirectory,
         name: &[u8],
         operation: Operation,
         make: impl Fn() -> io::Result<T>,
     ) -> Result<Option<T>, PlaceError> {
         if self.manner.existing == Existing::Unlink
-            && let Ok(there) = folder.directory().status(name, Follow::No)
+            && let Ok(there) = directory.directory().status(name, Follow::No)
         {
             if there.is_symlink() {
                 self.wait_for_what_goes_through_it()?;
             }
-            if folder.directory().remove(name).is_ok() {
+            if directory.directory().remove(name).is_ok() {
                 self.tell_if_it_was_on_a_way(&there);
             }
         }
@@ -221,7 +221,7 @@ impl<'a> Placer<'a> {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(could_not(operation)(error)),
                 Err(error) => error,
             };
-            let there = match folder.directory().status(name, Follow::No) {
+            let there = match directory.directory().status(name, Follow::No) {
                 Ok(there) => there,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(could_not(Operation::LookAtWhatIsThere)(error)),
@@ -235,7 +235,7 @@ impl<'a> Placer<'a> {
             if there.is_symlink() {
                 self.wait_for_what_goes_through_it()?;
             }
-            folder.directory().remove(name).map_err(could_not(operation))?;
+            directory.directory().remove(name).map_err(could_not(operation))?;
             self.tell_if_it_was_on_a_way(&there);
         }
         Err(could_not(operation)(there_already()))
@@ -243,25 +243,25 @@ impl<'a> Placer<'a> {
 
     /// Begins a regular file. None: what is there stays.
     pub fn begin_file(&mut self, member: &Member) -> Result<Option<OpenFile>, PlaceError> {
-        let (folder, name) = self.parent(&member.path)?;
+        let (directory, name) = self.parent(&member.path)?;
         let mode = member.mode & 0o777 & !self.manner.umask;
-        let settled = folder.settles(&self.manner.restore, member, mode);
+        let settled = directory.settles(&self.manner.restore, member, mode);
         // Until it has its owner, nobody else may look into it.
-        let first_mode = if folder.gives_owner(&self.manner.restore, member) { mode } else { mode & 0o700 };
+        let first_mode = if directory.gives_owner(&self.manner.restore, member) { mode } else { mode & 0o700 };
         let may_be_old = self.manner.existing == Existing::Overwrite;
         let how = if may_be_old { how::OVER } else { how::NEW };
-        let open = || match folder.directory().open(name, how, first_mode) {
+        let open = || match directory.directory().open(name, how, first_mode) {
             // Not a file that can be written over: it goes.
             Err(error) if may_be_old && is_no_file(&error) => Err(io::ErrorKind::AlreadyExists.into()),
             opened => opened,
         };
         let noted = self.noted.clone();
-        let opened = self.make_room(member, &folder, name, Operation::Open, || noted.begin(&folder, name, open));
+        let opened = self.make_room(member, &directory, name, Operation::Open, || noted.begin(&directory, name, open));
         let Some((descriptor, unfinished)) = opened? else { return Ok(None) };
         // What was there before has whatever owner and mode it had.
         let is_settled = !may_be_old
-            && (settled || folder.learn(&self.manner.restore, member, mode, first_mode, descriptor.as_fd()));
-        Ok(Some(OpenFile { file: File::from(descriptor), folder, is_settled, unfinished: Some(unfinished) }))
+            && (settled || directory.learn(&self.manner.restore, member, mode, first_mode, descriptor.as_fd()));
+        Ok(Some(OpenFile { file: File::from(descriptor), directory, is_settled, unfinished: Some(unfinished) }))
     }
 
     /// Everything is written: owner, attributes, mode and times follow, in the order in which they do not undo each other.
@@ -270,34 +270,34 @@ impl<'a> Placer<'a> {
         let closed = files::close(open.file.into()).map_err(could_not(Operation::Close));
         if closed.is_err() {
             // Some of it may be lost.
-            let _nothing_more_to_be_done = open.folder.directory().remove(split(&member.path).1);
+            let _nothing_more_to_be_done = open.directory.directory().remove(split(&member.path).1);
         }
         open.unfinished.take().into_iter().for_each(in_progress::Entry::leave);
-        drop(open.folder);
+        drop(open.directory);
         closed.and(done)
     }
 
     /// It could not be written whole: half a file does not stay under its name.
     pub fn abandon_file(&self, member: &Member, mut open: OpenFile) {
         let (_, name) = split(&member.path);
-        let _nothing_more_to_be_done = open.folder.directory().remove(name);
+        let _nothing_more_to_be_done = open.directory.directory().remove(name);
         open.unfinished.take().into_iter().for_each(in_progress::Entry::leave);
     }
 
-    /// Makes a directory, or finds it. Its own metadata come when everything in it is there ([`restore_folder`]).
-    pub fn folder(&mut self, member: &Member) -> Result<Placed, PlaceError> {
-        let takes_metadata = self.manner.existing.gives_folders_metadata();
+    /// Makes a directory, or finds it. Its own metadata come when everything in it is there ([`restore_directory`]).
+    pub fn directory(&mut self, member: &Member) -> Result<Placed, PlaceError> {
+        let takes_metadata = self.manner.existing.gives_directories_metadata();
         if member.path.is_empty() {
             return Ok(if takes_metadata { Placed::Made } else { Placed::LeftAlone });
         }
-        let (folder, name) = self.parent(&member.path)?;
+        let (directory, name) = self.parent(&member.path)?;
         // Others see it only when it is complete; we must be able to work in it.
         let mode = (member.mode & 0o777 & !self.manner.umask & 0o700) | 0o700;
         for _ in 0..4 {
             let made = match takes_metadata {
-                true => folder.directory().make_directory(name, mode),
+                true => directory.directory().make_directory(name, mode),
                 // Whether one that comes again was there before is to be known.
-                false => self.folders.changed().make(folder.directory(), name, mode),
+                false => self.directories.changed().make(directory.directory(), name, mode),
             };
             match made {
                 Ok(()) => return Ok(Placed::Made),
@@ -306,10 +306,11 @@ impl<'a> Placer<'a> {
                 }
                 Err(_) => {}
             }
-            let there = folder.directory().status(name, Follow::No).map_err(could_not(Operation::LookAtWhatIsThere))?;
-            let is_kept_link = there.is_symlink() && self.keeps_link(member, &folder, name)?;
+            let there =
+                directory.directory().status(name, Follow::No).map_err(could_not(Operation::LookAtWhatIsThere))?;
+            let is_kept_link = there.is_symlink() && self.keeps_link(member, &directory, name)?;
             if there.is_directory() || is_kept_link {
-                let is_ours = || self.folders.changed().was_made(there.identity());
+                let is_ours = || self.directories.changed().was_made(there.identity());
                 let gets_metadata = takes_metadata && there.is_directory() || is_ours();
                 return Ok(if gets_metadata { Placed::Made } else { Placed::LeftAlone });
             }
@@ -320,7 +321,7 @@ impl<'a> Placer<'a> {
                 Existing::KeepNewer if is_newer(&there, member) => return Ok(Placed::LeftAlone),
                 _ => {}
             }
-            folder.directory().remove(name).map_err(could_not(Operation::Make))?;
+            directory.directory().remove(name).map_err(could_not(Operation::Make))?;
             self.tell_if_it_was_on_a_way(&there);
         }
         Err(could_not(Operation::Make)(there_already()))
@@ -328,28 +329,28 @@ impl<'a> Placer<'a> {
 
     /// Whether the link that stands where a directory is to be stays. One that leads to a directory which may not be entered is an error, and stays:
     /// only what leads to no directory makes room.
-    fn keeps_link(&mut self, member: &Member, folder: &Folder, name: &[u8]) -> Result<bool, PlaceError> {
+    fn keeps_link(&mut self, member: &Member, directory: &TargetDirectory, name: &[u8]) -> Result<bool, PlaceError> {
         let refuses = self.manner.existing == Existing::Refuse;
-        if self.manner.folder_links == FolderLinks::Replace && !refuses {
+        if self.manner.directory_links == DirectoryLinks::Replace && !refuses {
             return Ok(false);
         }
         self.wait_for_what_goes_through_it()?;
-        match folder.directory().status(name, Follow::Yes) {
+        match directory.directory().status(name, Follow::Yes) {
             // COMPAT: for GNU tar's `-k` a link to a directory is one that is there.
             Ok(behind) if behind.is_directory() && refuses => Ok(true),
-            Ok(behind) if behind.is_directory() => self.folders.existing(&member.path).map(|_| true),
+            Ok(behind) if behind.is_directory() => self.directories.existing(&member.path).map(|_| true),
             Ok(_) => Ok(false),
-            Err(error) if is_no_folder(&error) => Ok(false),
+            Err(error) if is_no_directory(&error) => Ok(false),
             Err(error) => Err(could_not(Operation::OpenItsDirectory)(error)),
         }
     }
 
     /// Makes a symbolic link, a device or a named pipe.
     pub fn unopened(&mut self, member: &Member) -> Result<Placed, PlaceError> {
-        let (folder, name) = self.parent(&member.path)?;
+        let (directory, name) = self.parent(&member.path)?;
         let made = if member.kind == Kind::Symlink {
-            self.make_room(member, &folder, name, Operation::MakeLink, || {
-                folder.directory().symlink(&member.link, name)
+            self.make_room(member, &directory, name, Operation::MakeLink, || {
+                directory.directory().symlink(&member.link, name)
             })?
         } else {
             let mode = member.mode & 0o777 & !self.manner.umask;
@@ -359,14 +360,14 @@ impl<'a> Placer<'a> {
                 _ => FileType::Fifo,
             };
             let device = makedev(member.device.major, member.device.minor);
-            self.make_room(member, &folder, name, Operation::MakeNode, || {
-                folder.directory().make_node(name, kind, mode, device)
+            self.make_room(member, &directory, name, Operation::MakeNode, || {
+                directory.directory().make_node(name, kind, mode, device)
             })?
         };
         if made.is_none() {
             return Ok(Placed::LeftAlone);
         }
-        restore_unopened(&self.manner.restore, self.manner.umask, member, &folder, name)?;
+        restore_unopened(&self.manner.restore, self.manner.umask, member, &directory, name)?;
         Ok(Placed::Made)
     }
 
@@ -374,13 +375,13 @@ impl<'a> Placer<'a> {
     pub fn hard_link(&mut self, member: &Member) -> Result<Placed, PlaceError> {
         let (to, name) = self.parent(&member.path)?;
         let (from, old) = split(&member.link);
-        let from = self.folders.existing(from).map_err(|error| match error.cause.kind() {
+        let from = self.directories.existing(from).map_err(|error| match error.cause.kind() {
             // What it lies in is not there either.
             io::ErrorKind::NotFound => could_not(Operation::Link)(error.cause),
             _ => error,
         })?;
         let there = match from.directory().status(old, Follow::No) {
-            // As where its folder is missing, too: before anything makes room for it.
+            // As where its directory is missing, too: before anything makes room for it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(could_not(Operation::Link)(error)),
             there => there,
         };
@@ -391,7 +392,7 @@ impl<'a> Placer<'a> {
             return Ok(Placed::Made);
         }
         // A second name of a symbolic link leads elsewhere where it stands deeper or less deep.
-        if self.folders.reach() == Reach::BeneathWithoutLinks && there.is_ok_and(|there| there.is_symlink()) {
+        if self.directories.reach() == Reach::BeneathWithoutLinks && there.is_ok_and(|there| there.is_symlink()) {
             let link = from.directory().read_link(old).map_err(could_not(Operation::Link))?;
             if may_lead_outside(&member.path, &link) {
                 return Err(could_not(Operation::Link)(io::Error::other(MAY_LEAD_OUTSIDE)));
@@ -407,7 +408,7 @@ impl<'a> Placer<'a> {
 /// Why a link is refused where none may lead out of the root.
 pub const MAY_LEAD_OUTSIDE: &str = "it is a link that may lead outside (--untrusted)";
 
-/// Folder and last name.
+/// Directory and last name.
 pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|&byte| byte == b'/') {
         Some(0) => (b"/", &path[1..]),
@@ -427,12 +428,12 @@ fn is_no_file(error: &io::Error) -> bool {
 }
 
 /// A link leads nowhere, or in a circle.
-fn is_no_folder(error: &io::Error) -> bool {
+fn is_no_directory(error: &io::Error) -> bool {
     use rustix::io::Errno;
     [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-/// Or as old. A folder's time says nothing about its age.
+/// Or as old. A directory's time says nothing about its age.
 fn is_newer(there: &Status, member: &Member) -> bool {
     !there.is_directory() && there.changed_at() >= member.mtime
 }

@@ -511,10 +511,10 @@ impl Reader {
     }
 
     fn kind(&mut self, header: &HeaderBlock<'_>, member: &Member) -> Kind {
-        let is_folder_by_name = member.path.ends_with(b"/");
+        let is_directory_by_name = member.path.ends_with(b"/");
         match header.type_flag() {
             // COMPAT: old BSD tars had no type for directories.
-            b'0' | 0 if is_folder_by_name => Kind::Directory,
+            b'0' | 0 if is_directory_by_name => Kind::Directory,
             b'0' | 0 | b'7' | b'S' => Kind::Regular,
             b'1' => Kind::HardLink,
             b'2' => Kind::Symlink,

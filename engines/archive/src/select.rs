@@ -93,7 +93,7 @@ impl Naming {
     }
 }
 
-/// Whether a symbolic link that stands at `path` may lead out of the root, given that no folder on the way to `path` is a link. One that goes up
+/// Whether a symbolic link that stands at `path` may lead out of the root, given that no directory on the way to `path` is a link. One that goes up
 /// behind a name may, since that name may be a link; whatever goes up first and then down stays inside if all links beneath the root do.
 pub fn may_lead_outside(path: &[u8], link: &[u8]) -> bool {
     let names = |path: &'_ [u8]| path.split(|&byte| byte == b'/').filter(|name| !matches!(*name, b"" | b".")).count();

@@ -323,13 +323,13 @@ fn time_text(time: Time) -> String {
     }
 }
 
-/// `a/b` as `a/FOLDER/b`: the name of what comes with a member.
-fn beside(path: &[u8], folder: &[u8]) -> Vec<u8> {
+/// `a/b` as `a/DIRECTORY/b`: the name of what comes with a member.
+fn beside(path: &[u8], directory: &[u8]) -> Vec<u8> {
     let (parent, name) = parted(path);
-    [parent, folder, name].join(&b'/')
+    [parent, directory, name].join(&b'/')
 }
 
-/// The folder that a path lies in, and its name there.
+/// The directory that a path lies in, and its name there.
 fn parted(path: &[u8]) -> (&[u8], &[u8]) {
     let end = path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
     match path[..end].iter().rposition(|&byte| byte == b'/') {

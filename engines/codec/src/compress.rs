@@ -526,7 +526,7 @@ mod tests {
     /// Several hands may have read behind the place where one of them found the file to end.
     #[test]
     fn nothing_behind_an_early_end_gets_a_place() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let (uncompressed, compressed) = (directory.path().join("plain"), directory.path().join("packed"));
         std::fs::write(&uncompressed, b"plain").expect("write");
         let output = LaneOutput::Path { path: compressed, replace: true };

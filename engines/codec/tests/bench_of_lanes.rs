@@ -47,7 +47,7 @@ pub fn foreign_zstd(uncompressed: &[u8]) -> Vec<u8> {
 
 impl Bench {
     pub fn new(uncompressed: &[u8]) -> Self {
-        let bench = Self { directory: tempfile::tempdir().expect("a folder") };
+        let bench = Self { directory: tempfile::tempdir().expect("a directory") };
         std::fs::write(bench.path("plain"), uncompressed).expect("write");
         bench
     }
@@ -71,7 +71,7 @@ impl Bench {
 
     /// Neither an output nor a temporary file.
     pub fn assert_nothing_left(&self) {
-        let entries = std::fs::read_dir(self.directory.path()).expect("a folder");
+        let entries = std::fs::read_dir(self.directory.path()).expect("a directory");
         let mut names: Vec<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
         names.sort();
         assert_eq!(names, ["packed", "plain"]);

@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn one_at_a_time_has_it_and_what_is_no_file_is_everybodys() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("book");
         let first = Book::open(&path, b"", |_| true).expect("it is new");
         assert_eq!(Book::open(&path, b"", |_| true).expect_err("the first has it").kind(), io::ErrorKind::WouldBlock);
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_line_that_was_cut_off_is_ended() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("book");
         std::fs::write(&path, "one\ntw").expect("written");
         Book::open(&path, b"", |_| true).and_then(|mut book| book.put(b"three\n")).expect("it can be added to");

@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_journal_teaches_what_its_last_jobs_needed() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("journal");
         assert!(Classes::learn(&path).expect("there is none").find("a").is_none());
         let mut file = File::create(&path).expect("it is new");

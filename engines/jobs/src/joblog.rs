@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn lines_are_gnu_parallels_and_are_read_back() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("log");
         let (spec, good, bad, late) =
             (Spec::default(), words(&[b"echo", b"a\n\xff b"]), words(&[b"false"]), words(&[b"sleep", b"9"]));
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_a_shell_reads_is_known_by_its_text_alone() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("log");
         let (spec, words, text) = (Spec::default(), words(&[b"/bin/sh", b"-c", b"x"]), b"echo $a |\nwc");
         let mut log = Joblog::open(&path, ExistingLog::Append).expect("it can be made");

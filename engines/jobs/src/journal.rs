@@ -508,7 +508,7 @@ mod tests {
 
     #[test]
     fn what_is_done_is_known_by_content_and_count() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("journal");
         let (first, second, third) = (spec(&[b"a"]), spec(&[b"b\xff\n"]), spec(&[b"c"]));
         let mut journal = Journal::open(&path).expect("it can be made");

@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn another_directory_variable_or_input_is_another_job() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("input").into_os_string().into_encoded_bytes();
         let key = |change: &dyn Fn(&mut More)| {
             let mut spec = spec(b"a");

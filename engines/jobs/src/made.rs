@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_file_is_refused_unless_it_is_the_jobs_own() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         for naming in [NamingTime::AtOnce, NamingTime::OnceNoted] {
             let path = directory.path().join(format!("{naming:?}"));
             let nobodys = OutputOpening { naming, own: Own::Emptied, is_own: &|_| false };
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_name_that_was_taken_meanwhile_is_not_taken_over() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("o");
         let claim = OutputOpening { naming: NamingTime::OnceNoted, own: Own::Emptied, is_own: &|_| true };
         let (_, made) = open(&path, &claim).expect("it is new");

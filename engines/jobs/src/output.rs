@@ -551,7 +551,7 @@ mod tests {
     use std::io::Read;
 
     fn filled(bytes: &[u8], tag: Option<&[u8]>) -> (Vec<Part>, u64, Option<io::Error>) {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let (mut capture, writer) = Capture::new().expect("a pipe");
         let mut scratch = vec![0; 8192];
         for piece in bytes.chunks(8192) {

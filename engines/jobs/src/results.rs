@@ -49,7 +49,7 @@ impl OutputFiles {
         };
         // A value is data: it does not lead anywhere that the user did not name.
         if names[0].components().any(|part| part == Component::ParentDir) && matches!(layout, ResultLayout::Name(_)) {
-            return Err(failed(&names[0])(io::Error::other("'..' leads out of the folder for results")));
+            return Err(failed(&names[0])(io::Error::other("'..' leads out of the directory for results")));
         }
         let directory = names[0].parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(directory).map_err(failed(directory))?;
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn placeholders_make_names_that_do_not_lead_away() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let word = [directory.path().as_os_str().as_bytes(), b"/{1}-{#}"].concat();
         let template = Template::with_placeholders(&[word], b"{}", crate::template::Shell::None);
         let place = JobPosition { number: 7, slot: 1 };

@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn files_open_as_their_redirection_says() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let place = directory.path().as_os_str().as_bytes();
         let target = |opening| OutputTarget { path: b"o".to_vec(), opening };
         let claim = OutputOpening { naming: NamingTime::AtOnce, own: Own::Emptied, is_own: &|_| false };

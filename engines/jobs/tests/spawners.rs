@@ -70,7 +70,7 @@ fn options(width: usize, order: OutputOrder) -> RunOptions {
 /// What came of a list, what was told of its jobs, and what they printed.
 fn ran(list: &str, width: usize, order: OutputOrder) -> (FinishedRun, Told, String) {
     let signals = SignalQueue::open(JOB_CONTROL).expect("signalfd");
-    let directory = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let paths = ["list", "out", "err"].map(|name| directory.path().join(name));
     std::fs::write(&paths[0], list).expect("writable");
     let made = |path: &PathBuf| Arc::new(OwnedFd::from(File::create(path).expect("writable")));

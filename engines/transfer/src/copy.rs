@@ -1,4 +1,4 @@
-//! Copying trees: every folder is a task, its entries are copied below two descriptors, and its own metadata come when all below it is
+//! Copying trees: every directory is a task, its entries are copied below two descriptors, and its own metadata come when all below it is
 //! done. What is to be copied and how stands here; `tree` does it, `item` does one entry. Asks and tells through a listener.
 
 mod comparing;
@@ -49,22 +49,22 @@ pub struct Copying<'a> {
     pub listener: &'a dyn Listener,
     /// Counts.
     pub tally: &'a Tally,
-    /// Descriptors of folders that may be open at once, of each of the two sides.
+    /// Descriptors of directories that may be open at once, of each of the two sides.
     pub descriptors: usize,
     /// What is under way, for a signal.
     pub half_done: &'a HalfDone,
 }
 
 impl Copying<'_> {
-    /// Whether a target's folder is missing only because nothing is made.
+    /// Whether a target's directory is missing only because nothing is made.
     fn is_to_have_parents(&self, error: &io::Error) -> bool {
         self.manner.pretends && self.manner.makes_parents && error.kind() == io::ErrorKind::NotFound
     }
 }
 
-/// How files and folders are copied.
+/// How files and directories are copied.
 pub struct Manner {
-    /// Goes into folders.
+    /// Goes into directories.
     pub recursive: bool,
     /// Which links are followed.
     pub follow: FollowLinks,
@@ -90,7 +90,7 @@ pub struct Manner {
     pub sparse: Sparse,
     /// Shared blocks.
     pub reflink: Reflink,
-    /// Does not enter folders on other devices than their operand.
+    /// Does not enter directories on other devices than their operand.
     pub one_file_system: bool,
     /// Copies what special files give instead of making such files.
     pub contents: bool,
@@ -102,9 +102,9 @@ pub struct Manner {
     pub tells_ways: bool,
     /// Changes nothing and tells what would be copied.
     pub pretends: bool,
-    /// Whoever asks makes the folders above the targets: while it only pretends they may be missing.
+    /// Whoever asks makes the directories above the targets: while it only pretends they may be missing.
     pub makes_parents: bool,
-    /// Keeps the folders that the targets stand in open, to be brought to the disk afterwards.
+    /// Keeps the directories that the targets stand in open, to be brought to the disk afterwards.
     pub keeps_roots: bool,
 }
 
@@ -250,13 +250,13 @@ pub enum Complaint {
     StatTarget(Vec<u8>, io::Error),
     /// It cannot be opened.
     Open(io::Error),
-    /// A folder cannot be listed.
+    /// A directory cannot be listed.
     List(io::Error),
     /// Reading failed.
     Read(io::Error),
     /// Writing the target failed.
     Write(Vec<u8>, io::Error),
-    /// The target cannot be made: a file, a folder, a link.
+    /// The target cannot be made: a file, a directory, a link.
     Make(MakeWhat, Vec<u8>, io::Error),
     /// Another name cannot be made for what has the second one.
     Link(Vec<u8>, Vec<u8>, io::Error),
@@ -272,21 +272,21 @@ pub enum Complaint {
     BackupIsSource(Vec<u8>),
     /// Metadata could not be kept.
     Keep(What, Vec<u8>, io::Error),
-    /// A folder without `-r`.
-    IsFolder,
-    /// A folder would be written over by something else, or the other way round.
-    FolderOverOther(Vec<u8>),
+    /// A directory without `-r`.
+    IsDirectory,
+    /// A directory would be written over by something else, or the other way round.
+    DirectoryOverOther(Vec<u8>),
     /// See above.
-    OtherOverFolder(Vec<u8>),
+    OtherOverDirectory(Vec<u8>),
     /// Source and target are one file.
     SameFile(Vec<u8>),
-    /// A folder into itself.
+    /// A directory into itself.
     IntoItself(Vec<u8>),
     /// A link that leads nowhere would be written through.
     Dangling(Vec<u8>),
-    /// A link that leads to a folder it is in.
+    /// A link that leads to a directory it is in.
     Cycle,
-    /// A relative link elsewhere than in the working folder.
+    /// A relative link elsewhere than in the working directory.
     RelativeLink(Vec<u8>),
     /// What was read back is not what was written.
     Differs(Vec<u8>),
@@ -299,8 +299,8 @@ pub enum Complaint {
 pub enum MakeWhat {
     /// A regular file.
     File,
-    /// A folder.
-    Folder,
+    /// A directory.
+    Directory,
     /// A symbolic link.
     Link,
     /// A FIFO.
@@ -338,7 +338,7 @@ pub struct Copied {
     pub measured: Scattered,
     /// Ways and how often each was taken.
     pub ways: Vec<(String, u64)>,
-    /// Folders that the targets stand in, where they were to be kept: to be brought to the disk as a whole.
+    /// Directories that the targets stand in, where they were to be kept: to be brought to the disk as a whole.
     pub roots: Vec<OwnedFd>,
     /// Which jobs are complete: nothing in them was complained about.
     pub is_complete: Vec<bool>,

@@ -15,7 +15,7 @@ pub struct Finding<Complaint> {
 }
 
 impl<Complaint> Finding<Complaint> {
-    /// Paths in the order of a walk: a folder right before what is in it.
+    /// Paths in the order of a walk: a directory right before what is in it.
     fn key(&self) -> (usize, impl Iterator<Item = u8> + '_) {
         (self.operand, self.path.iter().map(|&byte| if byte == b'/' { 0 } else { byte }))
     }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_stands_right_before_what_is_in_it() {
+    fn a_directory_stands_right_before_what_is_in_it() {
         let finding = |operand, path: &str| Finding { operand, path: path.into(), complaint: () };
         let mut findings = [finding(1, "a"), finding(0, "b!"), finding(0, "b/c"), finding(0, "b"), finding(0, "b/c/d")];
         findings.sort();

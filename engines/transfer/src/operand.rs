@@ -1,4 +1,4 @@
-//! A path that a person typed, as a folder to hold open and a name in it. The folder's part is followed as it stands, once; from then on
+//! A path that a person typed, as a directory to hold open and a name in it. The directory's part is followed as it stands, once; from then on
 //! only the descriptor counts.
 
 use files::{Directory, HandedFd, how};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Where an operand's name stands.
 #[derive(Clone, Debug)]
 pub enum Parent {
-    /// In the working folder.
+    /// In the working directory.
     Here,
     /// In this one.
     Directory(Arc<HandedFd>),
@@ -29,16 +29,16 @@ impl Parent {
 /// A path taken apart.
 #[derive(Clone, Debug)]
 pub struct Operand {
-    /// The folder.
+    /// The directory.
     pub parent: Parent,
     /// The last part; `/`, `.` and `..` are their own names.
     pub name: CString,
-    /// Whether slashes followed it: then only a folder is meant.
+    /// Whether slashes followed it: then only a directory is meant.
     pub has_slash: bool,
 }
 
 impl Operand {
-    /// Takes `path` apart and opens the folder.
+    /// Takes `path` apart and opens the directory.
     pub fn open(path: &[u8]) -> io::Result<Self> {
         let trimmed = trimmed(path);
         let name = last_part(path);
@@ -49,14 +49,14 @@ impl Operand {
             Parent::Here
         } else {
             let above = CString::new(above).map_err(io::Error::from)?;
-            Parent::Directory(Arc::new(open_folder(&above)?.into()))
+            Parent::Directory(Arc::new(open_directory(&above)?.into()))
         };
         Ok(Self { parent, name, has_slash })
     }
 }
 
-/// Opens a folder by its path, to find entries in it.
-pub fn open_folder(path: &CStr) -> io::Result<OwnedFd> {
+/// Opens a directory by its path, to find entries in it.
+pub fn open_directory(path: &CStr) -> io::Result<OwnedFd> {
     Directory::here().open(path, how::PLACE, 0)
 }
 
@@ -76,8 +76,8 @@ pub fn last_part(path: &[u8]) -> &[u8] {
     }
 }
 
-/// The folder that a path's last part stands in, as a path.
-pub fn folder_of(path: &[u8]) -> &[u8] {
+/// The directory that a path's last part stands in, as a path.
+pub fn directory_of(path: &[u8]) -> &[u8] {
     let path = trimmed(path);
     match path.iter().rposition(|&byte| byte == b'/') {
         Some(0) => b"/",

@@ -2,7 +2,7 @@
 //! they were typed.
 
 use crate::finding::joined;
-use crate::operand::{folder_of, last_part, trimmed};
+use crate::operand::{directory_of, last_part, trimmed};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -86,12 +86,12 @@ impl Resolver {
         if [b".".as_slice(), b"..", b"/"].contains(&name) {
             return resolved(path);
         }
-        let folder = folder_of(path);
-        if self.last.as_ref().is_none_or(|(last, _)| last != folder) {
-            self.last = Some((folder.to_vec(), resolved(folder)));
+        let directory = directory_of(path);
+        if self.last.as_ref().is_none_or(|(last, _)| last != directory) {
+            self.last = Some((directory.to_vec(), resolved(directory)));
         }
-        let folder = self.last.as_ref().and_then(|(_, resolved)| resolved.as_deref())?;
-        Some(if folder == EVERYWHERE { [b"/", name].concat() } else { joined(folder, name) })
+        let directory = self.last.as_ref().and_then(|(_, resolved)| resolved.as_deref())?;
+        Some(if directory == EVERYWHERE { [b"/", name].concat() } else { joined(directory, name) })
     }
 }
 
@@ -134,10 +134,10 @@ mod tests {
 
     #[test]
     fn links_above_the_last_part_are_resolved() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let top = std::fs::canonicalize(folder.path()).expect("there").into_os_string().into_vec();
-        std::fs::create_dir(folder.path().join("real")).expect("made");
-        std::os::unix::fs::symlink("real", folder.path().join("link")).expect("made");
+        let directory = tempfile::tempdir().expect("a directory");
+        let top = std::fs::canonicalize(directory.path()).expect("there").into_os_string().into_vec();
+        std::fs::create_dir(directory.path().join("real")).expect("made");
+        std::os::unix::fs::symlink("real", directory.path().join("link")).expect("made");
         let of = |path: &str| Resolver::default().name(&joined(&top, path.as_bytes()));
         let is = |path: &str| Some(joined(&top, path.as_bytes()));
         assert_eq!(of("link/x"), is("real/x"));

@@ -1,8 +1,8 @@
-//! Removing trees: every folder is a task, its entries are unlinked below its descriptor while it is listed, and it is removed by whoever
+//! Removing trees: every directory is a task, its entries are unlinked below its descriptor while it is listed, and it is removed by whoever
 //! finishes the last thing in it. Asks and tells through a listener; knows no words.
 
+use crate::directory::{descriptor, make_room};
 use crate::finding::{Finding, joined, number};
-use crate::folder::{descriptor, make_room};
 use crate::operand::{Operand, Parent, trimmed};
 use crate::tally::{Counts, Tally};
 use crew::budget::Lease;
@@ -22,15 +22,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Removal<'a> {
     /// Paths as typed.
     pub operands: &'a [Vec<u8>],
-    /// Which folders.
-    pub folders: Folders,
+    /// Which directories.
+    pub directories: DirectoryRemoval,
     /// When the listener is asked.
     pub caution: Caution,
     /// What is not there is no complaint.
     pub ignores_missing: bool,
     /// Which operands were there and lie in another one: they may be gone with it before their turn comes.
     pub go_with_another: &'a [bool],
-    /// Does not enter folders on other devices than their operand.
+    /// Does not enter directories on other devices than their operand.
     pub one_file_system: bool,
     /// The listener hears of every removal.
     pub tells_all: bool,
@@ -44,9 +44,9 @@ pub struct Removal<'a> {
     pub descriptors: usize,
 }
 
-/// Which folders are removed.
+/// Which directories are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Folders {
+pub enum DirectoryRemoval {
     /// None.
     Never,
     /// Empty ones.
@@ -69,7 +69,7 @@ pub enum Caution {
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Whether to go into a folder that is not empty.
+    /// Whether to go into a directory that is not empty.
     Descend,
     /// Whether to remove an entry of this kind and length.
     Remove(FileType, u64),
@@ -90,8 +90,8 @@ pub struct Question<'a> {
 pub enum Complaint {
     /// The kernel refused.
     Refused(io::Error),
-    /// It is a folder, and folders were not asked for.
-    IsFolder,
+    /// It is a directory, and directories were not asked for.
+    IsDirectory,
     /// It lies on another device.
     OtherDevice,
 }
@@ -101,7 +101,7 @@ pub trait Listener: Sync {
     /// Whether to go on.
     fn agrees(&self, question: &Question<'_>) -> bool;
     /// Something was removed, or would have been.
-    fn removed(&self, path: &[u8], is_folder: bool);
+    fn removed(&self, path: &[u8], is_directory: bool);
     /// What was not removed, in order.
     fn complain(&self, findings: Vec<Finding<Complaint>>);
 }
@@ -124,15 +124,15 @@ struct Run<'a> {
 enum Seed {
     /// What was typed, by its number.
     Operand(usize),
-    /// A folder in the folder above.
-    Folder(CString),
-    /// Entries of the folder above, none of them known to be a folder, each ended by a zero byte.
+    /// A directory in the directory above.
+    Directory(CString),
+    /// Entries of the directory above, none of them known to be a directory, each ended by a zero byte.
     Entries(Vec<u8>),
 }
 
-/// A folder that is being removed.
+/// A directory that is being removed.
 struct Node {
-    folder: KeptDirectory,
+    directory: KeptDirectory,
     operand: usize,
     /// Where the operand's own name stands.
     top: Option<Parent>,
@@ -141,14 +141,14 @@ struct Node {
     stays: AtomicBool,
 }
 
-type AKnot = Arc<TreeNode<Node>>;
+type ANode = Arc<TreeNode<Node>>;
 
 /// What a worker keeps between tasks.
 struct Scratch {
     buffer: ListBuffer,
 }
 
-/// The list of a folder, as far as it was read.
+/// The list of a directory, as far as it was read.
 struct Growth {
     list: Arc<HandedFd>,
     /// Its path, where anything may have to be said about its entries.
@@ -166,11 +166,11 @@ impl Tree for Run<'_> {
         Scratch { buffer: list_buffer() }
     }
 
-    fn begin(&self, seed: Seed, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
+    fn begin(&self, seed: Seed, above: Option<&ANode>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
         match (seed, above) {
             (Seed::Operand(number), _) => self.begin_operand(number, branch),
-            (Seed::Folder(name), Some(above)) => match descriptor(above, |node| &node.folder, &self.descriptors) {
-                Ok(parent) => self.begin_folder(name, &Place::In(above, Directory::of(&parent)), branch),
+            (Seed::Directory(name), Some(above)) => match descriptor(above, |at| &at.directory, &self.descriptors) {
+                Ok(parent) => self.begin_directory(name, &Place::In(above, Directory::of(&parent)), branch),
                 Err(error) => self.complain(&Place::In(above, Directory::here()), &name, error, branch),
             },
             (Seed::Entries(names), Some(above)) => {
@@ -181,18 +181,18 @@ impl Tree for Run<'_> {
         }
     }
 
-    fn expand(&self, knot: &AKnot, growth: &mut Growth, branch: &mut Branch<'_, Self>) -> Expanded {
-        make_room(knot, |node| &node.folder, &self.descriptors);
+    fn expand(&self, node: &ANode, growth: &mut Growth, branch: &mut Branch<'_, Self>) -> Expanded {
+        make_room(node, |node| &node.directory, &self.descriptors);
         let mut buffer = std::mem::take(&mut branch.scratch.buffer);
         let hands_over = branch.has_takers() && self.removal.caution == Caution::Never;
         let (mut handed_over, mut is_met) = (Vec::new(), false);
         let mut counts = Counts::default();
         let path = growth.path.as_deref();
         let may_be_plain = self.may_be_plain();
-        let place = Place::In(knot, Directory::of(&growth.list));
+        let place = Place::In(node, Directory::of(&growth.list));
         let listed = list_some(Directory::of(&growth.list), &mut buffer, |name, listed| match listed {
-            Some(FileType::Directory) => branch.spawn(Seed::Folder(name.to_owned())),
-            // The first buffer is worked on here: most folders have no second one.
+            Some(FileType::Directory) => branch.spawn(Seed::Directory(name.to_owned())),
+            // The first buffer is worked on here: most directories have no second one.
             _ if hands_over && is_met => handed_over.extend_from_slice(name.to_bytes_with_nul()),
             _ => {
                 is_met = true;
@@ -201,7 +201,7 @@ impl Tree for Run<'_> {
                     return;
                 }
                 match self.remove_entry(name, &place, path, branch) {
-                    Entry::IsFolder => branch.spawn(Seed::Folder(name.to_owned())),
+                    Entry::IsDirectory => branch.spawn(Seed::Directory(name.to_owned())),
                     Entry::Removed => counts.entries += 1,
                     Entry::Stays => {}
                 }
@@ -213,29 +213,29 @@ impl Tree for Run<'_> {
             Ok(true) => Expanded::Done,
             Ok(false) => Expanded::More,
             Err(error) => {
-                // The folder says what could not be read; that it is not empty follows.
+                // The directory says what could not be read; that it is not empty follows.
                 self.complain(&place, c"", error, branch);
                 Expanded::Done
             }
         };
         match grown {
-            // What is left of a folder's only buffer would cost another worker more to begin than to do.
-            Expanded::Done => self.remove_entries(&handed_over, knot, branch),
+            // What is left of a directory's only buffer would cost another worker more to begin than to do.
+            Expanded::Done => self.remove_entries(&handed_over, node, branch),
             Expanded::More if handed_over.is_empty() => {}
             Expanded::More => branch.spawn(Seed::Entries(handed_over)),
         }
         grown
     }
 
-    fn leave(&self, knot: &TreeNode<Node>, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) {
-        self.leave_folder(knot, above, branch);
+    fn leave(&self, node: &TreeNode<Node>, above: Option<&ANode>, branch: &mut Branch<'_, Self>) {
+        self.leave_directory(node, above, branch);
         if let Some(above) = above {
-            above.node.folder.reopen_from(&knot.node.folder, &self.descriptors);
-            if knot.node.stays.load(Ordering::Acquire) {
+            above.node.directory.reopen_from(&node.node.directory, &self.descriptors);
+            if node.node.stays.load(Ordering::Acquire) {
                 above.node.stays.store(true, Ordering::Release);
             }
         }
-        knot.node.folder.close(&self.descriptors);
+        node.node.directory.close(&self.descriptors);
     }
 
     fn tell(&self, reports: Vec<Finding<Complaint>>) {
@@ -246,20 +246,20 @@ impl Tree for Run<'_> {
 /// Where a name stands.
 enum Place<'a> {
     Top(usize, Directory<'a>),
-    In(&'a AKnot, Directory<'a>),
+    In(&'a ANode, Directory<'a>),
 }
 
 impl Place<'_> {
-    fn folder(&self) -> Directory<'_> {
+    fn directory(&self) -> Directory<'_> {
         match self {
-            Self::Top(_, folder) | Self::In(_, folder) => *folder,
+            Self::Top(_, directory) | Self::In(_, directory) => *directory,
         }
     }
 
     fn operand(&self) -> usize {
         match self {
             Self::Top(operand, _) => *operand,
-            Self::In(knot, _) => knot.node.operand,
+            Self::In(node, _) => node.node.operand,
         }
     }
 }
@@ -269,7 +269,7 @@ enum Entry {
     Removed,
     /// By the user's wish, or it was complained about; or somebody else removed it.
     Stays,
-    IsFolder,
+    IsDirectory,
 }
 
 impl Run<'_> {
@@ -279,30 +279,34 @@ impl Run<'_> {
             Err(error) => return self.complain(&Place::Top(number, Directory::here()), c"", error, branch),
         };
         let place = Place::Top(number, operand.parent.directory());
-        let kind = match place.folder().status(&operand.name, Follow::No) {
+        let kind = match place.directory().status(&operand.name, Follow::No) {
             Ok(status) => status.file_type(),
             Err(error) => return self.complain(&place, c"", error, branch),
         };
-        match (kind, self.removal.folders) {
-            (FileType::Directory, Folders::Never) => {
-                let finding = self.finding(&place, c"", Complaint::IsFolder);
+        match (kind, self.removal.directories) {
+            (FileType::Directory, DirectoryRemoval::Never) => {
+                let finding = self.finding(&place, c"", Complaint::IsDirectory);
                 self.keep(finding, branch);
                 Begun::Done
             }
-            (FileType::Directory, Folders::Empty) => {
+            (FileType::Directory, DirectoryRemoval::Empty) => {
                 self.remove_empty(&operand.name, &place, branch);
                 Begun::Done
             }
-            (FileType::Directory, Folders::Whole) => match self.begin_folder(operand.name.clone(), &place, branch) {
-                Begun::Node(node, growth) => Begun::Node(Node { top: Some(operand.parent.clone()), ..node }, growth),
-                Begun::Done => Begun::Done,
-            },
-            // COMPAT: rm says so, too: what is no folder has no name with a slash behind it.
-            _ if operand.has_slash && !self.leads_to_folder(&operand) => {
+            (FileType::Directory, DirectoryRemoval::Whole) => {
+                match self.begin_directory(operand.name.clone(), &place, branch) {
+                    Begun::Node(node, growth) => {
+                        Begun::Node(Node { top: Some(operand.parent.clone()), ..node }, growth)
+                    }
+                    Begun::Done => Begun::Done,
+                }
+            }
+            // COMPAT: rm says so, too: what is no directory has no name with a slash behind it.
+            _ if operand.has_slash && !self.leads_to_directory(&operand) => {
                 self.complain(&place, c"", Errno::NOTDIR.into(), branch)
             }
-            (_, Folders::Never) if operand.has_slash => {
-                let finding = self.finding(&place, c"", Complaint::IsFolder);
+            (_, DirectoryRemoval::Never) if operand.has_slash => {
+                let finding = self.finding(&place, c"", Complaint::IsDirectory);
                 self.keep(finding, branch);
                 Begun::Done
             }
@@ -317,14 +321,14 @@ impl Run<'_> {
         }
     }
 
-    fn leads_to_folder(&self, operand: &Operand) -> bool {
+    fn leads_to_directory(&self, operand: &Operand) -> bool {
         let meant = operand.parent.directory().status(&operand.name, Follow::Yes);
         meant.is_ok_and(|status| status.file_type() == FileType::Directory)
     }
 
-    /// Opens a folder and asks whether to go into it.
-    fn begin_folder(&self, name: CString, place: &Place<'_>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
-        let list = match place.folder().open(&name, how::DIRECTORY, 0) {
+    /// Opens a directory and asks whether to go into it.
+    fn begin_directory(&self, name: CString, place: &Place<'_>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
+        let list = match place.directory().open(&name, how::DIRECTORY, 0) {
             Ok(list) => list,
             Err(error) => return self.cannot_open(&name, place, error, branch),
         };
@@ -348,12 +352,13 @@ impl Run<'_> {
             return Begun::Done;
         }
         let operand = place.operand();
-        let folder = KeptDirectory::new(name, list, &self.descriptors);
-        let list = folder.open().expect("it was just opened");
-        Begun::Node(Node { folder, operand, top: None, device, stays: AtomicBool::new(false) }, Growth { list, path })
+        let directory = KeptDirectory::new(name, list, &self.descriptors);
+        let list = directory.open().expect("it was just opened");
+        let node = Node { directory, operand, top: None, device, stays: AtomicBool::new(false) };
+        Begun::Node(node, Growth { list, path })
     }
 
-    /// A folder that cannot be read can still be removed when it is empty; what was swapped for something else meanwhile is that.
+    /// A directory that cannot be read can still be removed when it is empty; what was swapped for something else meanwhile is that.
     fn cannot_open(
         &self,
         name: &CStr,
@@ -371,7 +376,7 @@ impl Run<'_> {
                 self.stays(place);
                 return Begun::Done;
             }
-            _ => place.folder().remove_directory(name).is_ok(),
+            _ => place.directory().remove_directory(name).is_ok(),
         };
         if removed {
             self.tell_removed(place, name, FileType::Directory);
@@ -382,7 +387,7 @@ impl Run<'_> {
 
     /// COMPAT: nobody can say whether it is empty, so both questions are asked.
     fn may_remove_unread(&self, name: &CStr, place: &Place<'_>) -> bool {
-        let is_write_protected = !place.folder().is_writable(name);
+        let is_write_protected = !place.directory().is_writable(name);
         let is_asked = match self.removal.caution {
             Caution::Never => false,
             Caution::WriteProtected => is_write_protected,
@@ -395,7 +400,7 @@ impl Run<'_> {
 
     fn may_descend(
         &self,
-        folder: Directory<'_>,
+        directory: Directory<'_>,
         name: &CStr,
         place: &Place<'_>,
         path: &[u8],
@@ -404,40 +409,40 @@ impl Run<'_> {
         if self.removal.caution == Caution::Never {
             return true;
         }
-        let is_write_protected = !place.folder().is_writable(name);
+        let is_write_protected = !place.directory().is_writable(name);
         if self.removal.caution == Caution::WriteProtected && !is_write_protected {
             return true;
         }
         // What cannot be listed will be complained about when it is.
-        let is_empty = holds_nothing(folder, branch).unwrap_or(true);
-        let _told_later = rewind(folder.descriptor());
-        // COMPAT: an empty folder is asked about once, when it is to be removed.
+        let is_empty = holds_nothing(directory, branch).unwrap_or(true);
+        let _told_later = rewind(directory.descriptor());
+        // COMPAT: an empty directory is asked about once, when it is to be removed.
         is_empty || self.removal.listener.agrees(&Question { asked: Asked::Descend, path, is_write_protected })
     }
 
-    fn remove_entries(&self, names: &[u8], above: &AKnot, branch: &mut Branch<'_, Self>) {
+    fn remove_entries(&self, names: &[u8], above: &ANode, branch: &mut Branch<'_, Self>) {
         if names.is_empty() {
             return;
         }
-        let folder = match descriptor(above, |node| &node.folder, &self.descriptors) {
-            Ok(folder) => folder,
+        let directory = match descriptor(above, |node| &node.directory, &self.descriptors) {
+            Ok(directory) => directory,
             Err(error) => {
                 self.complain(&Place::In(above, Directory::here()), c"", error, branch);
                 return;
             }
         };
-        let place = Place::In(above, Directory::of(&folder));
+        let place = Place::In(above, Directory::of(&directory));
         let path = self.needs_paths().then(|| path_of(self.removal, above));
         let (mut entries, may_be_plain) = (0, self.may_be_plain());
         for name in names.split_inclusive(|&byte| byte == 0) {
             let name = CStr::from_bytes_with_nul(name).expect("names were put together with their ends");
-            if may_be_plain && straight::unlink(place.folder(), name).is_ok() {
+            if may_be_plain && straight::unlink(place.directory(), name).is_ok() {
                 entries += 1;
                 continue;
             }
             match self.remove_entry(name, &place, path.as_deref(), branch) {
-                // Its list called it no folder a moment ago: somebody is at work here.
-                Entry::IsFolder => _ = self.complain(&place, name, Errno::ISDIR.into(), branch),
+                // Its list called it no directory a moment ago: somebody is at work here.
+                Entry::IsDirectory => _ = self.complain(&place, name, Errno::ISDIR.into(), branch),
                 Entry::Removed => entries += 1,
                 Entry::Stays => {}
             }
@@ -445,7 +450,7 @@ impl Run<'_> {
         self.removal.tally.add(Counts { entries, ..Counts::default() });
     }
 
-    /// An entry in a folder whose path is `above`, if it may be needed.
+    /// An entry in a directory whose path is `above`, if it may be needed.
     fn remove_entry(
         &self,
         name: &CStr,
@@ -465,8 +470,8 @@ impl Run<'_> {
         branch: &mut Branch<'_, Self>,
     ) -> Entry {
         if self.removal.pretends || self.removal.caution != Caution::Never {
-            match place.folder().status(name, Follow::No) {
-                Ok(status) if status.file_type() == FileType::Directory => return Entry::IsFolder,
+            match place.directory().status(name, Follow::No) {
+                Ok(status) if status.file_type() == FileType::Directory => return Entry::IsDirectory,
                 Ok(status) if !self.may_remove(&status, name, place, path) => {
                     self.stays(place);
                     return Entry::Stays;
@@ -478,13 +483,13 @@ impl Run<'_> {
                 }
             }
         }
-        let removed = if self.removal.pretends { Ok(()) } else { place.folder().unlink(name) };
+        let removed = if self.removal.pretends { Ok(()) } else { place.directory().unlink(name) };
         match removed {
             Ok(()) => {
                 self.tell_removed(place, name, FileType::Regular);
                 Entry::Removed
             }
-            Err(error) if number(&error) == Errno::ISDIR.raw_os_error() => Entry::IsFolder,
+            Err(error) if number(&error) == Errno::ISDIR.raw_os_error() => Entry::IsDirectory,
             Err(error) => {
                 self.complain(place, name, error, branch);
                 Entry::Stays
@@ -497,7 +502,7 @@ impl Run<'_> {
             return true;
         }
         // COMPAT: a link is never write-protected: its own mode means nothing.
-        let is_write_protected = status.file_type() != FileType::SymbolicLink && !place.folder().is_writable(name);
+        let is_write_protected = status.file_type() != FileType::SymbolicLink && !place.directory().is_writable(name);
         if self.removal.caution == Caution::WriteProtected && !is_write_protected {
             return true;
         }
@@ -507,7 +512,7 @@ impl Run<'_> {
     }
 
     fn is_empty(&self, name: &CStr, place: &Place<'_>, branch: &mut Branch<'_, Self>) -> io::Result<bool> {
-        holds_nothing(Directory::of(&place.folder().open(name, how::DIRECTORY, 0)?), branch)
+        holds_nothing(Directory::of(&place.directory().open(name, how::DIRECTORY, 0)?), branch)
     }
 
     fn remove_empty(&self, name: &CStr, place: &Place<'_>, branch: &mut Branch<'_, Self>) {
@@ -517,36 +522,36 @@ impl Run<'_> {
             self.complain(place, c"", Errno::NOTEMPTY.into(), branch);
             return;
         }
-        let may = match place.folder().status(name, Follow::No) {
+        let may = match place.directory().status(name, Follow::No) {
             Ok(status) => self.may_remove(&status, name, place, None),
             Err(_) => true,
         };
         if !may {
             return;
         }
-        match if self.removal.pretends { Ok(()) } else { place.folder().remove_directory(name) } {
+        match if self.removal.pretends { Ok(()) } else { place.directory().remove_directory(name) } {
             Ok(()) => {
-                self.removal.tally.add(Counts { entries: 1, folders: 1, ..Counts::default() });
+                self.removal.tally.add(Counts { entries: 1, directories: 1, ..Counts::default() });
                 self.tell_removed(place, c"", FileType::Directory);
             }
             Err(error) => _ = self.complain(place, c"", error, branch),
         }
     }
 
-    /// Removes a folder in which nothing is left.
-    fn leave_folder(&self, knot: &TreeNode<Node>, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) {
-        let node = &knot.node;
+    /// Removes a directory in which nothing is left.
+    fn leave_directory(&self, node: &TreeNode<Node>, above: Option<&ANode>, branch: &mut Branch<'_, Self>) {
+        let node = &node.node;
         if node.stays.load(Ordering::Acquire) {
             return;
         }
         let opened;
         let place = match (above, &node.top) {
             (Some(above), _) => {
-                above.node.folder.reopen_from(&node.folder, &self.descriptors);
-                match descriptor(above, |node| &node.folder, &self.descriptors) {
-                    Ok(folder) => opened = folder,
+                above.node.directory.reopen_from(&node.directory, &self.descriptors);
+                match descriptor(above, |node| &node.directory, &self.descriptors) {
+                    Ok(directory) => opened = directory,
                     Err(error) => {
-                        self.complain(&Place::In(above, Directory::here()), node.folder.name(), error, branch);
+                        self.complain(&Place::In(above, Directory::here()), node.directory.name(), error, branch);
                         return;
                     }
                 }
@@ -555,19 +560,19 @@ impl Run<'_> {
             (None, Some(top)) => Place::Top(node.operand, top.directory()),
             (None, None) => unreachable!("a node without one above is an operand"),
         };
-        let name = node.folder.name();
+        let name = node.directory.name();
         // An operand is called as it was typed.
         let shown = if above.is_some() { name } else { c"" };
         if self.removal.caution != Caution::Never
-            && let Ok(status) = place.folder().status(name, Follow::No)
+            && let Ok(status) = place.directory().status(name, Follow::No)
             && !self.may_remove(&status, name, &place, Some(&self.path(&place, shown)))
         {
             node.stays.store(true, Ordering::Release);
             return;
         }
-        match self.remove_folder(node, &place, branch) {
+        match self.remove_directory(node, &place, branch) {
             Ok(()) => {
-                self.removal.tally.add(Counts { entries: 1, folders: 1, ..Counts::default() });
+                self.removal.tally.add(Counts { entries: 1, directories: 1, ..Counts::default() });
                 self.tell_removed(&place, shown, FileType::Directory);
             }
             Err(error) => {
@@ -580,19 +585,19 @@ impl Run<'_> {
         }
     }
 
-    fn remove_folder(&self, node: &Node, place: &Place<'_>, branch: &mut Branch<'_, Self>) -> io::Result<()> {
+    fn remove_directory(&self, node: &Node, place: &Place<'_>, branch: &mut Branch<'_, Self>) -> io::Result<()> {
         if self.removal.pretends {
             return Ok(());
         }
         // LIE: on some file systems (NFS) a list from which entries are removed leaves some out. LIMIT: three more looks; who still puts
         // something in would win for ever.
         for look in 0..4 {
-            match place.folder().remove_directory(node.folder.name()) {
+            match place.directory().remove_directory(node.directory.name()) {
                 Err(error) if number(&error) == Errno::NOTEMPTY.raw_os_error() && look < 3 => {
-                    let Some(list) = node.folder.open() else { return Err(error) };
+                    let Some(list) = node.directory.open() else { return Err(error) };
                     rewind(list.as_fd())?;
                     while !list_some(Directory::of(&list), &mut branch.scratch.buffer, |name, _| {
-                        // A folder among them is what makes the next try fail.
+                        // A directory among them is what makes the next try fail.
                         let _seen_next = Directory::of(&list).unlink(name);
                     })? {}
                 }
@@ -628,8 +633,8 @@ impl Run<'_> {
     fn path(&self, place: &Place<'_>, name: &CStr) -> Vec<u8> {
         match place {
             Place::Top(operand, _) => self.removal.operands[*operand].clone(),
-            Place::In(knot, _) if name.is_empty() => path_of(self.removal, knot),
-            Place::In(knot, _) => joined(&path_of(self.removal, knot), name.to_bytes()),
+            Place::In(node, _) if name.is_empty() => path_of(self.removal, node),
+            Place::In(node, _) => joined(&path_of(self.removal, node), name.to_bytes()),
         }
     }
 
@@ -668,19 +673,19 @@ impl Run<'_> {
     }
 }
 
-/// Lists a folder from where it stands until something is found.
-fn holds_nothing(folder: Directory<'_>, branch: &mut Branch<'_, Run<'_>>) -> io::Result<bool> {
+/// Lists a directory from where it stands until something is found.
+fn holds_nothing(directory: Directory<'_>, branch: &mut Branch<'_, Run<'_>>) -> io::Result<bool> {
     let mut is_empty = true;
-    while is_empty && !list_some(folder, &mut branch.scratch.buffer, |_, _| is_empty = false)? {}
+    while is_empty && !list_some(directory, &mut branch.scratch.buffer, |_, _| is_empty = false)? {}
     Ok(is_empty)
 }
 
-/// The path of a folder, as its operand was typed.
-fn path_of(removal: &Removal<'_>, knot: &AKnot) -> Vec<u8> {
+/// The path of a directory, as its operand was typed.
+fn path_of(removal: &Removal<'_>, node: &ANode) -> Vec<u8> {
     let mut names = Vec::new();
-    let mut level = Arc::clone(knot);
+    let mut level = Arc::clone(node);
     while let Some(above) = level.above() {
-        names.push(level.node.folder.name().to_owned());
+        names.push(level.node.directory.name().to_owned());
         level = above;
     }
     let mut path = trimmed(&removal.operands[level.node.operand]).to_vec();

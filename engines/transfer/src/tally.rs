@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub struct Tally {
     entries: AtomicU64,
-    folders: AtomicU64,
+    directories: AtomicU64,
     left: AtomicU64,
     bytes: AtomicU64,
     failed: AtomicU64,
@@ -16,10 +16,10 @@ pub struct Tally {
 /// Counts at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Entries that are done, folders included.
+    /// Entries that are done, directories included.
     pub entries: u64,
-    /// Folders among them.
-    pub folders: u64,
+    /// Directories among them.
+    pub directories: u64,
     /// Entries among them that were left as they were: the target was not to be replaced, or was the same already.
     pub left: u64,
     /// Bytes of files among them.
@@ -35,7 +35,7 @@ impl Tally {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Counts {
             entries: read(&self.entries),
-            folders: read(&self.folders),
+            directories: read(&self.directories),
             left: read(&self.left),
             bytes: read(&self.bytes),
             failed: read(&self.failed),
@@ -50,7 +50,7 @@ impl Tally {
             }
         };
         add(&self.entries, counts.entries);
-        add(&self.folders, counts.folders);
+        add(&self.directories, counts.directories);
         add(&self.left, counts.left);
         add(&self.bytes, counts.bytes);
         add(&self.failed, counts.failed);

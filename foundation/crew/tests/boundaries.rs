@@ -30,7 +30,7 @@ const USERS: [u32; 2] = [54_321, 54_322];
 /// Set for a child: what it does, step by step.
 const STEPS: &str = "CREW_TEST_STEPS";
 /// Where its table's directory is: `in PARENT` (the user's own there), `at DIRECTORY`, or nothing for the usual one.
-const DIRECTORY: &str = "CREW_TEST_FOLDER";
+const DIRECTORY: &str = "CREW_TEST_DIRECTORY";
 /// Set where it takes its CPUs and quota as they are instead of [`CPUS`].
 const REAL: &str = "CREW_TEST_REAL";
 
@@ -87,7 +87,7 @@ fn pry(table: &Path) -> String {
     };
     let read = kind(File::open(table).map(drop));
     let write = kind(File::options().write(true).open(table).map(drop));
-    let list = kind(fs::read_dir(table.parent().expect("a folder")).map(drop));
+    let list = kind(fs::read_dir(table.parent().expect("a directory")).map(drop));
     format!("{read} {write} {list}")
 }
 
@@ -172,7 +172,8 @@ impl Drop for OtherSide {
 
 /// A directory in shared memory that everybody may make things in, as /dev/shm itself.
 fn shared_memory() -> TempDir {
-    let parent = tempfile::tempdir_in("/dev/shm").or_else(|_no_shared_memory| tempfile::tempdir()).expect("a folder");
+    let parent =
+        tempfile::tempdir_in("/dev/shm").or_else(|_no_shared_memory| tempfile::tempdir()).expect("a directory");
     fs::set_permissions(parent.path(), Permissions::from_mode(0o1777)).expect("it is ours");
     parent
 }
@@ -248,12 +249,12 @@ fn users_have_tables_of_their_own_and_no_way_into_those_of_others() {
     assert_eq!(second.says(), "PermissionDenied PermissionDenied PermissionDenied");
     for user in USERS {
         let (file, directory) = (fs::metadata(table(user)).expect("there"), table(user));
-        let directory = fs::metadata(directory.parent().expect("a folder")).expect("there");
+        let directory = fs::metadata(directory.parent().expect("a directory")).expect("there");
         assert_eq!((file.uid(), file.mode() & 0o7777), (user, 0o600));
         assert_eq!((directory.uid(), directory.mode() & 0o7777), (user, 0o700));
     }
     // Told to use the other one's, it is alone and says why.
-    let foreign = format!("at {}", table(USERS[0]).parent().expect("a folder").display());
+    let foreign = format!("at {}", table(USERS[0]).parent().expect("a directory").display());
     let mut third = start_as(USERS[1], &program, &foreign, ALL);
     let why = third.says();
     assert!(why.starts_with("open '") && why.ends_with("Permission denied (os error 13)"), "{why}");

@@ -26,7 +26,7 @@ fn until(mut is_so: impl FnMut() -> bool) {
 
 #[test]
 fn a_worker_who_would_only_wait_is_hired_in_turn() {
-    let parent = tempfile::tempdir().expect("a folder");
+    let parent = tempfile::tempdir().expect("a directory");
     let directory = CrewDirectory::of_user_in(parent.path());
     let first = lease(&directory);
     assert!(first.may_grow(), "nobody is hungry");

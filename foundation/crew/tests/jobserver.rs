@@ -23,7 +23,7 @@ impl Pool {
     }
 
     fn of_fifo(slots: &[u8]) -> Self {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("GMfifo1");
         rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
         let read = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).expect("a reader");

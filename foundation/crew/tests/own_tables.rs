@@ -46,7 +46,7 @@ fn is_any_locked(files: &[File]) -> bool {
 #[test]
 fn who_waits_for_a_hand_asks_after_the_others_and_harms_none() {
     let Some(kept) = kept() else { return };
-    let parent = tempfile::tempdir().expect("a folder");
+    let parent = tempfile::tempdir().expect("a directory");
     let directory = CrewDirectory::of_user_in(parent.path());
     let (ours, theirs) = (budget(&directory).lease(request(2)), budget(&directory).lease(request(2)));
     // Both CPUs are taken.
@@ -75,7 +75,7 @@ fn who_waits_for_a_hand_asks_after_the_others_and_harms_none() {
 #[test]
 fn a_removed_table_is_left_for_the_next_and_the_row_there_outlives_who_took_it() {
     let Some(kept) = kept() else { return };
-    let parent = tempfile::tempdir().expect("a folder");
+    let parent = tempfile::tempdir().expect("a directory");
     let directory = CrewDirectory::of_user_in(parent.path());
     let lease = budget(&directory).lease(request(2));
     let hand = lease.take();

@@ -148,10 +148,10 @@ mod tests {
 
     #[test]
     fn metadata_of_names_are_those_of_links_themselves() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let open = File::open(folder.path()).expect("open");
+        let directory = tempfile::tempdir().expect("a directory");
+        let open = File::open(directory.path()).expect("open");
         let at = Directory::of(&open);
-        std::fs::write(folder.path().join("f"), "x").expect("write");
+        std::fs::write(directory.path().join("f"), "x").expect("write");
         at.symlink(c"f", c"l").expect("symlink");
         let (file, link) = (FileReference::Named(at, c"f"), FileReference::Named(at, c"l"));
         let past = Moment { seconds: 1_000_000_000, nanoseconds: 5 };
@@ -172,9 +172,9 @@ mod tests {
 
     #[test]
     fn modes_of_names_are_set_in_every_thread_and_links_are_not_followed() {
-        let folder = tempfile::tempdir().expect("a directory");
+        let directory = tempfile::tempdir().expect("a directory");
         let mode = |name: &CStr| {
-            let open = File::open(folder.path()).expect("open");
+            let open = File::open(directory.path()).expect("open");
             Directory::of(&open).status(name, Follow::Yes).expect("stat").mode()
         };
         let refused = |_: &io::Error| testkit::program::left_out("modes set in a thread with a table of its own");
@@ -186,7 +186,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let _own = kept.as_ref().map(sys::own_table::Kept::begin_own);
-                let open = File::open(folder.path()).expect("open");
+                let open = File::open(directory.path()).expect("open");
                 let at = Directory::of(&open);
                 at.make_node(c"p", FileType::Fifo, 0o600, 0).expect("mkfifo");
                 at.symlink(c"p", c"l").expect("symlink");

@@ -116,8 +116,8 @@ mod tests {
 
     #[test]
     fn mode_times_and_attributes_arrive() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        let directory = tempfile::tempdir().expect("a directory");
+        let (from, to) = (directory.path().join("from"), directory.path().join("to"));
         std::fs::write(&from, b"x").expect("write");
         std::fs::write(&to, b"y").expect("write");
         std::fs::set_permissions(&from, PermissionsExt::from_mode(0o640)).expect("chmod");

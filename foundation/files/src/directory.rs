@@ -244,8 +244,8 @@ mod tests {
 
     #[test]
     fn entries_are_made_looked_at_and_removed_below_a_descriptor() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let open = File::open(folder.path()).expect("open");
+        let directory = tempfile::tempdir().expect("a directory");
+        let open = File::open(directory.path()).expect("open");
         let at = Directory::of(&open);
         at.make_directory(c"d", 0o700).expect("mkdir");
         at.symlink(c"nowhere", c"l").expect("symlink");
@@ -265,7 +265,7 @@ mod tests {
         assert!(at.unlink(c"d").is_err(), "a directory is not unlinked");
         at.remove_directory(c"d").expect("rmdir");
         [c"l", c"p", c"g", c"h"].iter().for_each(|name| at.unlink(*name).expect("unlink"));
-        assert_eq!(std::fs::read_dir(folder.path()).expect("list").count(), 0);
+        assert_eq!(std::fs::read_dir(directory.path()).expect("list").count(), 0);
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl KeptDirectory {
 
     /// Opens it again, by `name` in `above`, if it is still the same.
     pub fn reopen(&self, above: Directory<'_>, name: &CStr, budget: &DescriptorBudget) -> io::Result<Arc<HandedFd>> {
-        let moved = || io::Error::other("the folder was moved meanwhile");
+        let moved = || io::Error::other("the directory was moved meanwhile");
         let identity = self.identity().ok_or_else(moved)?;
         let found = above.open_same(name, identity)?.ok_or_else(moved)?;
         let found = Arc::new(HandedFd::from(found));

@@ -23,15 +23,15 @@ pub enum Reach {
 
 /// A directory beneath which all paths lead.
 pub struct Root {
-    folder: OwnedFd,
+    directory: OwnedFd,
     reach: Reach,
     /// Whether the kernel resolves beneath; asked until it refuses.
     kernel_resolves: AtomicBool,
-    /// Whether a folder may have been opened through a link.
+    /// Whether a directory may have been opened through a link.
     followed: AtomicBool,
 }
 
-/// LIMIT: links followed on the way to one folder, as for the kernel.
+/// LIMIT: links followed on the way to one directory, as for the kernel.
 const LINKS_MAX: usize = 40;
 /// LIMIT: what is resolved in one call; longer paths go in steps.
 const STEP_BYTES: usize = PATH_BYTES_MAX - 256;
@@ -40,9 +40,9 @@ impl Root {
     /// Beneath `path`, which is opened as a person has typed it.
     pub fn open(path: &[u8], reach: Reach) -> io::Result<Self> {
         let path = if path.is_empty() { b"." } else { path };
-        let folder = Directory::here().open(path, how::through_links(how::DIRECTORY), 0)?;
+        let directory = Directory::here().open(path, how::through_links(how::DIRECTORY), 0)?;
         let followed = AtomicBool::new(reach == Reach::Anywhere);
-        Ok(Self { folder, reach, kernel_resolves: AtomicBool::new(true), followed })
+        Ok(Self { directory, reach, kernel_resolves: AtomicBool::new(true), followed })
     }
 
     /// The same, never asking the kernel to resolve: what a sandbox would make of it.
@@ -56,69 +56,72 @@ impl Root {
         self.reach
     }
 
-    /// Whether any folder beneath may have been opened through a link: else none that goes was on a way.
+    /// Whether any directory beneath may have been opened through a link: else none that goes was on a way.
     pub fn has_followed_links(&self) -> bool {
-        // ORDER: set before the folder is handed out; whoever depends on a member that used it goes on behind the pipeline's lock.
+        // ORDER: set before the directory is handed out; whoever depends on a member that used it goes on behind the pipeline's lock.
         self.followed.load(Ordering::Relaxed)
     }
 
     /// Whether nothing is in it, as far as can be seen.
     pub fn is_empty(&self) -> bool {
-        let is_a_folders_own = |name: &std::ffi::CStr| matches!(name.to_bytes(), b"." | b"..");
-        let listed = rustix::fs::Dir::read_from(&self.folder);
-        listed
-            .is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(|entry| is_a_folders_own(entry.file_name()))))
+        let is_a_directories_own = |name: &std::ffi::CStr| matches!(name.to_bytes(), b"." | b"..");
+        let listed = rustix::fs::Dir::read_from(&self.directory);
+        listed.is_ok_and(|mut entries| {
+            entries.all(|entry| entry.is_ok_and(|entry| is_a_directories_own(entry.file_name())))
+        })
     }
 
     /// Whether a link stands at `path`.
     pub fn has_link(&self, path: &[u8]) -> bool {
-        Directory::of(&self.folder).status(path, Follow::No).is_ok_and(|there| there.is_symlink())
+        Directory::of(&self.directory).status(path, Follow::No).is_ok_and(|there| there.is_symlink())
     }
 
     /// Whether a file with other names stands at `path`.
     pub fn has_other_names(&self, path: &[u8]) -> bool {
-        Directory::of(&self.folder).status(path, Follow::No).is_ok_and(|there| there.is_regular() && there.links() > 1)
+        Directory::of(&self.directory)
+            .status(path, Follow::No)
+            .is_ok_and(|there| there.is_regular() && there.links() > 1)
     }
 
-    /// Where an open folder lies, from the root of everything or from this one: a path through no link. None where `/proc` does not tell, or it was moved.
-    pub fn path_of(&self, folder: Directory<'_>, is_absolute: bool) -> Option<Vec<u8>> {
-        self.found(folder, is_absolute).map(|(path, _)| path)
+    /// Where an open directory lies, from the root of everything or from this one: a path through no link. None where `/proc` does not tell, or it was moved.
+    pub fn path_of(&self, directory: Directory<'_>, is_absolute: bool) -> Option<Vec<u8>> {
+        self.found(directory, is_absolute).map(|(path, _)| path)
     }
 
-    /// The same, and the folder, opened by that path. Where members reach anywhere, a folder that does not lie beneath has an absolute path.
-    fn found(&self, folder: Directory<'_>, is_absolute: bool) -> Option<(Vec<u8>, OwnedFd)> {
-        let whole = path_of(&folder).ok()?;
+    /// The same, and the directory, opened by that path. Where members reach anywhere, a directory that does not lie beneath has an absolute path.
+    fn found(&self, directory: Directory<'_>, is_absolute: bool) -> Option<(Vec<u8>, OwnedFd)> {
+        let whole = path_of(&directory).ok()?;
         let path = match self.below(&whole).filter(|_| !is_absolute) {
             Some(below) => below,
             None if is_absolute || self.reach == Reach::Anywhere => whole,
             None => return None,
         };
-        let there = self.open_folder(&path, LinksOnTheWay::Refuse).ok()?;
-        let [one, other] = [Status::of(&there), Status::of(folder)];
+        let there = self.open_directory(&path, LinksOnTheWay::Refuse).ok()?;
+        let [one, other] = [Status::of(&there), Status::of(directory)];
         let is_it = matches!((one, other), (Ok(one), Ok(other)) if one.identity() == other.identity());
         is_it.then_some((path, there))
     }
 
-    /// What of an absolute path leads on from this folder.
+    /// What of an absolute path leads on from this directory.
     fn below(&self, whole: &[u8]) -> Option<Vec<u8>> {
-        let root = path_of(&self.folder).ok()?;
+        let root = path_of(&self.directory).ok()?;
         let below = if root == b"/" { whole } else { whole.strip_prefix(root.as_slice())? };
         if below.is_empty() { Some(Vec::new()) } else { below.strip_prefix(b"/").map(<[u8]>::to_vec) }
     }
 
     /// The directory once more.
     pub fn again(&self) -> io::Result<OwnedFd> {
-        self.folder.try_clone()
+        self.directory.try_clone()
     }
 
-    /// Opens a folder beneath. `path` has no empty names and no `.`; it may be longer than the kernel takes at once.
+    /// Opens a directory beneath. `path` has no empty names and no `.`; it may be longer than the kernel takes at once.
     /// `links` may refuse what the reach allows.
-    pub fn open_folder(&self, path: &[u8], links: LinksOnTheWay) -> io::Result<OwnedFd> {
-        if path.is_empty() { self.again() } else { self.open_from(Directory::of(&self.folder), path, links) }
+    pub fn open_directory(&self, path: &[u8], links: LinksOnTheWay) -> io::Result<OwnedFd> {
+        if path.is_empty() { self.again() } else { self.open_from(Directory::of(&self.directory), path, links) }
     }
 
-    /// The same from a folder beneath that is open. Links lead nowhere outside that one.
-    pub fn open_from(&self, folder: Directory<'_>, path: &[u8], links: LinksOnTheWay) -> io::Result<OwnedFd> {
+    /// The same from a directory beneath that is open. Links lead nowhere outside that one.
+    pub fn open_from(&self, directory: Directory<'_>, path: &[u8], links: LinksOnTheWay) -> io::Result<OwnedFd> {
         let mut rest = path;
         let mut at: Option<OwnedFd> = None;
         loop {
@@ -126,7 +129,7 @@ impl Root {
                 0..=STEP_BYTES => rest.len(),
                 _ => rest[..STEP_BYTES].iter().rposition(|&byte| byte == b'/').unwrap_or(STEP_BYTES),
             };
-            let opened = self.step(at.as_ref().map_or(folder, Directory::of), &rest[..end], links)?;
+            let opened = self.step(at.as_ref().map_or(directory, Directory::of), &rest[..end], links)?;
             rest = rest.get(end + 1..).unwrap_or_default();
             if rest.is_empty() {
                 return Ok(opened);
@@ -149,11 +152,11 @@ impl Root {
         }
     }
 
-    /// A link with an absolute path, or one that goes up, may lead to a folder beneath: below `/` every one does. It is opened once more by the
+    /// A link with an absolute path, or one that goes up, may lead to a directory beneath: below `/` every one does. It is opened once more by the
     /// path that leads there through no link, so that nobody can turn it elsewhere.
     fn beneath_all_the_same(&self, from: Directory<'_>, path: &[u8]) -> Option<OwnedFd> {
-        let folder = from.open(path, how::through_links(how::DIRECTORY), 0).ok()?;
-        self.found(Directory::of(&folder), false).map(|(_, folder)| folder)
+        let directory = from.open(path, how::through_links(how::DIRECTORY), 0).ok()?;
+        self.found(Directory::of(&directory), false).map(|(_, directory)| directory)
     }
 
     fn step_beneath(&self, from: Directory<'_>, path: &[u8], links: LinksOnTheWay) -> io::Result<OwnedFd> {
@@ -216,7 +219,7 @@ fn by_hand(from: Directory<'_>, path: &[u8], allowed: LinksOnTheWay) -> io::Resu
     }
     let names = |path: &[u8]| path.split(|&byte| byte == b'/').map(<[u8]>::to_vec).collect::<VecDeque<_>>();
     let mut ahead = names(path);
-    // Names of folders that were really passed. They are not held open: a path may have more of them than there are descriptors.
+    // Names of directories that were really passed. They are not held open: a path may have more of them than there are descriptors.
     let mut way: Vec<Vec<u8>> = Vec::new();
     let mut at = from.descriptor().try_clone_to_owned()?;
     let (mut links, mut looked_up) = (0, 0);
@@ -235,9 +238,9 @@ fn by_hand(from: Directory<'_>, path: &[u8], allowed: LinksOnTheWay) -> io::Resu
                 }
             }
             name => match Directory::of(&at).open(name, how::DIRECTORY, 0) {
-                Ok(folder) => {
+                Ok(directory) => {
                     way.push(name.to_vec());
-                    at = folder;
+                    at = directory;
                 }
                 Err(error) => {
                     let Ok(target) = Directory::of(&at).read_link(name) else { return Err(error) };
@@ -264,7 +267,7 @@ mod tests {
 
     #[test]
     fn both_ways_open_the_same_and_neither_leads_out() {
-        let place = tempfile::tempdir().expect("a folder");
+        let place = tempfile::tempdir().expect("a directory");
         let at = |name: &str| place.path().join(name);
         std::fs::create_dir_all(at("root/a/b")).expect("mkdir");
         std::fs::create_dir_all(at("outside")).expect("mkdir");
@@ -298,7 +301,7 @@ mod tests {
             for (roots, expected) in [(&beneath, expected), (&without_links, without)] {
                 for root in roots {
                     let told = root
-                        .open_folder(path.as_bytes(), LinksOnTheWay::FollowBeneath)
+                        .open_directory(path.as_bytes(), LinksOnTheWay::FollowBeneath)
                         .err()
                         .and_then(|error| error.raw_os_error());
                     assert_eq!(told, expected, "{path}");

@@ -1,4 +1,4 @@
-//! A file that is written under a temporary name in its final folder and appears under its own name only when complete.
+//! A file that is written under a temporary name in its final directory and appears under its own name only when complete.
 //! Dropped without [`StagedFile::commit`], it vanishes. [`Unfinished`] lets a signal handler's thread remove what is under way.
 
 pub use crate::directory::Replace;
@@ -20,9 +20,9 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Notes a folder of temporary files, to be removed with all that is in it.
-    pub fn note_folder(&self, folder: &Path) {
-        self.lock().insert(folder.to_owned());
+    /// Notes a directory of temporary files, to be removed with all that is in it.
+    pub fn note_directory(&self, directory: &Path) {
+        self.lock().insert(directory.to_owned());
     }
 
     /// Removes every unfinished file and holds the list, so that no new one can be created: for the moment before the
@@ -145,8 +145,8 @@ fn temporary_name(target: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = std::fs::read_dir(folder).expect("a folder");
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(directory).expect("a directory");
         let mut names: Vec<String> =
             entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
         names.sort();
@@ -155,21 +155,22 @@ mod tests {
 
     #[test]
     fn a_committed_file_has_its_name_and_a_dropped_one_leaves_nothing() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let unfinished = Unfinished::default();
-        let kept = StagedFile::create(&folder.path().join("kept"), Readers::OwnerAlone, &unfinished).expect("create");
+        let kept =
+            StagedFile::create(&directory.path().join("kept"), Readers::OwnerAlone, &unfinished).expect("create");
         let dropped =
-            StagedFile::create(&folder.path().join("dropped"), Readers::OwnerAlone, &unfinished).expect("create");
-        assert_eq!(names(folder.path()).len(), 2);
+            StagedFile::create(&directory.path().join("dropped"), Readers::OwnerAlone, &unfinished).expect("create");
+        assert_eq!(names(directory.path()).len(), 2);
         kept.commit(Replace::Never).expect("commit");
         drop(dropped);
-        assert_eq!(names(folder.path()), ["kept"]);
+        assert_eq!(names(directory.path()), ["kept"]);
     }
 
     #[test]
     fn an_existing_file_is_replaced_only_on_request() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let target = folder.path().join("name");
+        let directory = tempfile::tempdir().expect("a directory");
+        let target = directory.path().join("name");
         std::fs::write(&target, "old").expect("write");
         let unfinished = Unfinished::default();
         let refused =
@@ -181,16 +182,17 @@ mod tests {
             .commit(Replace::Yes)
             .expect("commit");
         assert_eq!(std::fs::read(&target).expect("read"), b"");
-        assert_eq!(names(folder.path()), ["name"]);
+        assert_eq!(names(directory.path()), ["name"]);
     }
 
     #[test]
     fn a_signal_removes_what_is_under_way() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let unfinished = Unfinished::default();
-        let staged = StagedFile::create(&folder.path().join("name"), Readers::OwnerAlone, &unfinished).expect("create");
+        let staged =
+            StagedFile::create(&directory.path().join("name"), Readers::OwnerAlone, &unfinished).expect("create");
         drop(unfinished.remove_all_and_hold());
-        assert!(names(folder.path()).is_empty());
+        assert!(names(directory.path()).is_empty());
         drop(staged);
     }
 }

@@ -82,19 +82,19 @@ mod tests {
 
     #[test]
     fn they_do_what_the_c_library_does() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let open_folder = File::open(folder.path()).expect("open");
-        let at = Directory::of(&open_folder);
+        let directory = tempfile::tempdir().expect("a directory");
+        let open_directory = File::open(directory.path()).expect("open");
+        let at = Directory::of(&open_directory);
         let new = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
         let file = open(at, c"x", new, 0o640).expect("made");
         assert!(rustix::io::fcntl_getfd(&file).expect("flags").contains(rustix::io::FdFlags::CLOEXEC));
-        std::fs::write(folder.path().join("x"), "12345").expect("written");
+        std::fs::write(directory.path().join("x"), "12345").expect("written");
         assert_eq!(status_of(file.as_fd()).expect("status"), Status::of(&file).expect("status"));
         let past = Some(Moment { seconds: 1_000_000_000, nanoseconds: 5 });
         set_times(file.as_fd(), None, past).expect("times");
         assert_eq!(write_at(file.as_fd(), b"67", 5).expect("written"), 2);
         set_times(file.as_fd(), past, None).expect("times");
-        let again = File::open(folder.path().join("x")).expect("open");
+        let again = File::open(directory.path().join("x")).expect("open");
         let one = status_of(again.as_fd()).expect("status");
         assert_eq!(one, Status::of(&again).expect("status"));
         assert_eq!((one.bytes(), Some(one.read_at()), Some(one.changed_at()) == past), (7, past, false));

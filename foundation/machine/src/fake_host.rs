@@ -14,8 +14,8 @@ pub(crate) struct FakeHost {
 
 impl FakeHost {
     pub(crate) fn new() -> Self {
-        let directory = tempfile::tempdir().expect("a temporary folder");
-        fs::create_dir_all(directory.path().join("sys")).expect("a folder for sys");
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        fs::create_dir_all(directory.path().join("sys")).expect("a directory for sys");
         Self { directory }
     }
 
@@ -26,14 +26,14 @@ impl FakeHost {
     /// Writes the file at the host's absolute `path`, with its directories.
     pub(crate) fn file(&self, path: &str, text: &str) {
         let located = self.locate(path);
-        fs::create_dir_all(located.parent().expect("a parent")).expect("folders");
+        fs::create_dir_all(located.parent().expect("a parent")).expect("directories");
         fs::write(located, text).expect("a file");
     }
 
     /// Links `path` to `target`, both absolute on the host.
     pub(crate) fn link(&self, path: &str, target: &str) {
         let located = self.locate(path);
-        fs::create_dir_all(located.parent().expect("a parent")).expect("folders");
+        fs::create_dir_all(located.parent().expect("a parent")).expect("directories");
         symlink(self.locate(target), located).expect("a link");
     }
 

@@ -169,7 +169,7 @@ mod tests {
         fake.file("/sys/there", "max\n");
         assert_eq!(fake.host().read_if_there(Path::new("/sys/there")).expect("readable"), Some("max".to_owned()));
         assert_eq!(fake.host().read_if_there(Path::new("/sys/absent")).expect("absence is fine"), None);
-        let error = fake.host().read_if_there(Path::new("/sys")).expect_err("a folder");
+        let error = fake.host().read_if_there(Path::new("/sys")).expect_err("a directory");
         assert!(matches!(error, HostError::Read { .. }));
         assert!(fake.host().open_directory(Path::new("/sys")).is_ok());
         let error = fake.host().open_directory(Path::new("/sys/there")).expect_err("a file");

@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_relative_path_is_looked_up_from_the_working_directory() {
-        let here = std::env::current_dir().expect("a working folder");
+        let here = std::env::current_dir().expect("a working directory");
         let relative = storage_of(&Host::real(), Path::new(".")).expect("it is mounted");
         assert_eq!(relative, storage_of(&Host::real(), &here).expect("it is mounted"));
         assert!(here.starts_with(&relative.mount_point));

@@ -49,8 +49,8 @@ mod tests {
 
     #[test]
     fn a_byte_is_held_by_one_description_and_freed_by_its_end() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("table");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("table");
         let open = || File::options().read(true).write(true).create(true).truncate(false).open(&path).expect("open");
         let (first, second) = (open(), open());
         assert!(try_lock(&first, 7).expect("lock"));

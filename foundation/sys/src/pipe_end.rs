@@ -69,12 +69,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_folders_and_pipes_are_told_apart() {
+    fn files_directories_and_pipes_are_told_apart() {
         let file = tempfile::tempfile().expect("a file");
-        let folder = std::fs::File::open("/").expect("a folder");
+        let directory = std::fs::File::open("/").expect("a directory");
         let (reader, _writer) = rustix::pipe::pipe().expect("a pipe");
         assert_eq!(kind_of(&file).expect("fstat"), Kind::RegularFile);
-        assert_eq!(kind_of(&folder).expect("fstat"), Kind::Directory);
+        assert_eq!(kind_of(&directory).expect("fstat"), Kind::Directory);
         assert_eq!(kind_of(&reader).expect("fstat"), Kind::Stream);
         assert!(!appends(&file).expect("fcntl"));
         widen(&reader, 1 << 20);

@@ -1,4 +1,4 @@
-//! Starting a program with three streams, a folder, an environment and a process group of its own, as `posix_spawn(3)` does: in a
+//! Starting a program with three streams, a directory, an environment and a process group of its own, as `posix_spawn(3)` does: in a
 //! child that borrows this process's memory (`clone(2)`, CLONE_VM and CLONE_VFORK), so the cost does not depend on this process's
 //! size. Finds no program in PATH and opens no file: it gets a path and descriptors.
 
@@ -97,7 +97,7 @@ impl Words {
 /// One program to start.
 #[derive(Debug)]
 pub struct Launch<'a> {
-    /// The file to run: absolute, or relative to `folder`.
+    /// The file to run: absolute, or relative to `directory`.
     pub program: &'a CStr,
     /// All arguments, the program's name first.
     pub arguments: &'a Words,
@@ -106,7 +106,7 @@ pub struct Launch<'a> {
     /// `NAME=value` words besides, of names that are not among the others.
     pub besides: Option<&'a Words>,
     /// Where it runs, if not where this process does.
-    pub folder: Option<&'a CStr>,
+    pub directory: Option<&'a CStr>,
     /// Its standard input, output and error. None may be one of this process's first three unless it is the same one.
     pub streams: [BorrowedFd<'a>; 3],
 }
@@ -143,7 +143,7 @@ struct Orders<'a> {
     program: *const c_char,
     arguments: *const *mut c_char,
     variables: *const *mut c_char,
-    folder: Option<&'a CStr>,
+    directory: Option<&'a CStr>,
     streams: [c_int; 3],
     handed_down: &'a [c_int],
     leads_a_group: bool,
@@ -228,7 +228,7 @@ impl Spawner {
             program: launch.program.as_ptr(),
             arguments: self.arguments.as_ptr(),
             variables: self.variables.as_ptr(),
-            folder: launch.folder,
+            directory: launch.directory,
             streams: launch.streams.map(|stream| stream.as_raw_fd()),
             handed_down: &self.handed_down,
             leads_a_group: self.leads_a_group,
@@ -317,9 +317,9 @@ fn obey(orders: &Orders<'_>) -> Option<()> {
         // SAFETY: as above; a number that is closed is an error.
         done(unsafe { libc::fcntl(number, libc::F_SETFD, 0) })?;
     }
-    if let Some(folder) = orders.folder {
+    if let Some(directory) = orders.directory {
         // SAFETY: the path is NUL-ended; with its own copy of the file system's state only the child moves.
-        done(unsafe { libc::chdir(folder.as_ptr()) })?;
+        done(unsafe { libc::chdir(directory.as_ptr()) })?;
     }
     for signal in BACK_TO_DEFAULT {
         // SAFETY: signal actions are the child's own copy. Handlers end with execve(2), which leaves only what is ignored.
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_gets_its_streams_folder_environment_and_group() {
+    fn a_program_gets_its_streams_directory_environment_and_group() {
         let signals = SignalQueue::open(&[libc::SIGCHLD]).expect("signalfd");
         let mut spawner = Spawner::new(&signals, words(&["A=1"]));
         let (mut reader, writer) = pipe().expect("a pipe");
@@ -381,7 +381,7 @@ mod tests {
             arguments: &words(&["sh", "-c", script]),
             environment: None,
             besides: Some(&words(&["B=2"])),
-            folder: Some(c"/usr"),
+            directory: Some(c"/usr"),
             streams: [nothing.as_fd(), writer.as_fd(), nothing.as_fd()],
         };
         let pid = spawner.spawn(&launch).expect("sh starts");
@@ -402,9 +402,9 @@ mod tests {
     #[test]
     fn a_script_that_names_no_shell_is_run_by_one() {
         use std::os::unix::fs::PermissionsExt;
-        let folder = std::env::temp_dir().join(format!("mh-script-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let script = folder.join("script");
+        let directory = std::env::temp_dir().join(format!("mh-script-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let script = directory.join("script");
         std::fs::write(&script, "echo $# $2\n").expect("writable");
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("ours");
         let signals = SignalQueue::open(&[libc::SIGCHLD]).expect("signalfd");
@@ -417,7 +417,7 @@ mod tests {
             arguments: &words(&["script", "one", "two"]),
             environment: None,
             besides: None,
-            folder: None,
+            directory: None,
             streams: [nothing.as_fd(), writer.as_fd(), nothing.as_fd()],
         };
         let pid = spawner.spawn(&launch).expect("a shell starts");
@@ -426,7 +426,7 @@ mod tests {
         reader.read_to_string(&mut said).expect("readable");
         assert_eq!(said, "2 two\n");
         let _reaped = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
-        std::fs::remove_dir_all(&folder).expect("ours");
+        std::fs::remove_dir_all(&directory).expect("ours");
     }
 
     #[test]
@@ -441,7 +441,7 @@ mod tests {
             arguments: &arguments,
             environment: None,
             besides: None,
-            folder: None,
+            directory: None,
             streams: [stream, stream, stream],
         };
         assert_eq!(spawner.spawn(&launch).expect_err("not there").kind(), io::ErrorKind::NotFound);

@@ -151,7 +151,7 @@ impl Golden {
         command.arg(&script).current_dir(directory.path()).env_clear();
         command.env("PATH", path).env("LC_ALL", "C").env("TZ", "UTC");
         command.env("HOME", directory.path()).env("TMPDIR", directory.path());
-        command.env("CASE_FOLDER", script.parent().unwrap_or(Path::new("/")));
+        command.env("CASE_DIRECTORY", script.parent().unwrap_or(Path::new("/")));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         run_to_end(command, b"", self.time_limit)
     }

@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn lines_are_appended_whole() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("left-out");
         append(&path, "one\n").expect("written");
         append(&path, "two\n").expect("written");

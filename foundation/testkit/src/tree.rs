@@ -26,7 +26,7 @@ impl Default for TempTree {
 impl TempTree {
     /// An empty directory.
     pub fn new() -> Self {
-        Self { directory: tempfile::tempdir().expect("a temporary folder can be made") }
+        Self { directory: tempfile::tempdir().expect("a temporary directory can be made") }
     }
 
     /// Where it is.

@@ -56,7 +56,7 @@ pub fn run(input: &[u8]) {
 fn unnamed() -> File {
     let path = std::env::temp_dir().join(format!("tar-index-{}-{:?}", std::process::id(), std::thread::current().id()));
     let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
-    let file = file.expect("a temporary folder");
+    let file = file.expect("a temporary directory");
     std::fs::remove_file(&path).expect("it was made");
     file
 }

@@ -1,2 +1,2 @@
-# A folder is not copied into itself.
+# A directory is not copied into itself.
 mkdir d; mh cp -r d d

@@ -1,2 +1,2 @@
-# Nor are the working folder and the one above.
+# Nor are the working directory and the one above.
 mkdir d; mh rm -r . .. d/.; ls

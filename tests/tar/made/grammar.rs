@@ -26,7 +26,7 @@ fn contradictions() -> Vec<Case> {
         ),
         case(
             "15-phantom",
-            "a size with a folder and with a link: data there are none, and headers behind are seen",
+            "a size with a directory and with a link: data there are none, and headers behind are seen",
             &[
                 pax(&[("size", "1024")]),
                 header(b'5', "folder/", 0, |_| {}),
@@ -87,7 +87,7 @@ fn contradictions() -> Vec<Case> {
         ),
         case(
             "36-old-folder",
-            "a folder of old BSD: a file whose name ends in a slash",
+            "a directory of old BSD: a file whose name ends in a slash",
             &[member(0, "old/", "", 0o755, b""), file("old/f")],
         ),
     ]

@@ -50,7 +50,7 @@ fn names() -> Vec<Case> {
         ),
         case(
             "45-depth-and-chains",
-            "folders in one another, and links that lead to links",
+            "directories in one another, and links that lead to links",
             &(0..60)
                 .map(|at| symlink(&format!("l{at}"), &format!("l{}", at + 1)))
                 .chain([file("l0/x"), pax(&[("path", &format!("{}f", "d/".repeat(1000)))]), file("f")])
@@ -86,12 +86,12 @@ fn links() -> Vec<Case> {
         },
         case(
             "06-link-then-folder",
-            "a link, then a folder of its name: what the link leads to keeps its mode",
+            "a link, then a directory of its name: what the link leads to keeps its mode",
             &[symlink("x", "../outside"), directory("x", 0o777)],
         ),
         case(
             "07-folder-then-link",
-            "the folder's mode and time come last, when a link has its name",
+            "the directory's mode and time come last, when a link has its name",
             &[directory("x", 0o777), symlink("x", "../outside")],
         ),
         case(
@@ -147,7 +147,7 @@ fn kinds() -> Vec<Case> {
         ),
         case(
             "39-folders-that-bar-the-way",
-            "folders without rights for anybody, before what is in them",
+            "directories without rights for anybody, before what is in them",
             &[
                 directory("d", 0),
                 file("d/a"),

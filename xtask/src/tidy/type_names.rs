@@ -31,8 +31,6 @@ const SHARED_NAMES: &[(&str, usize)] = &[
     ("Feed", 2),
     ("Finished", 2),
     ("Fitting", 2),
-    ("Folder", 3),
-    ("Folders", 3),
     ("Format", 3),
     ("Found", 3),
     ("Growth", 2),

@@ -70,7 +70,7 @@ pub struct TarArgs {
     #[arg(short = 'O', long, hide_short_help = true)]
     pub to_stdout: bool,
 
-    /// How folders and links are gone through.
+    /// How directories and links are gone through.
     #[command(flatten)]
     pub walk: WalkArgs,
 
@@ -277,7 +277,7 @@ pub struct ExistingArgs {
     #[arg(long, group = "existing", hide_short_help = true)]
     pub no_overwrite_dir: bool,
 
-    /// Overwrite the metadata of folders that exist: the default
+    /// Overwrite the metadata of directories that exist: the default
     #[arg(long, hide = true)]
     pub overwrite_dir: bool,
 
@@ -387,7 +387,7 @@ pub struct MatchingArgs {
     pub no_wildcards_match_slash: bool,
 }
 
-/// How folders and links are gone through.
+/// How directories and links are gone through.
 #[derive(Args, Debug)]
 #[group(skip)]
 pub struct WalkArgs {

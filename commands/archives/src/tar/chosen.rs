@@ -47,7 +47,7 @@ pub struct Chosen {
     are_names: bool,
     /// Nothing is named and nothing left out: then nobody needs the lock.
     means_all: bool,
-    /// What was changed before is left out, folders too.
+    /// What was changed before is left out, directories too.
     since: Option<Time>,
     renames: Vec<Rename>,
     naming: Naming,
@@ -59,7 +59,7 @@ pub struct Chosen {
     pub end: Arc<AtomicU64>,
 }
 
-/// Folders of version control, as GNU tar knows them.
+/// Directories of version control, as GNU tar knows them.
 const VERSION_CONTROL: &[&str] = &[
     "CVS",
     ".cvsignore",
@@ -184,7 +184,7 @@ impl Chosen {
     }
 }
 
-/// A name after all rules that are for it, which do not see the slash behind a folder's. What would be left without a name keeps its own.
+/// A name after all rules that are for it, which do not see the slash behind a directory's. What would be left without a name keeps its own.
 fn renamed_by(rules: &[Rename], name: &[u8], what: Renamed) -> Vec<u8> {
     let rules = rules.iter().filter(|rule| rule.is_for(what));
     let plain = name.strip_suffix(b"/").filter(|plain| !plain.is_empty()).unwrap_or(name);
@@ -200,8 +200,8 @@ fn renamed_by(rules: &[Rename], name: &[u8], what: Renamed) -> Vec<u8> {
 pub enum Listed<'a> {
     /// A name.
     Name(&'a [u8]),
-    /// What follows is in this folder.
-    Folder(PathBuf),
+    /// What follows is in this directory.
+    Directory(PathBuf),
 }
 
 /// COMPAT: of the options that GNU tar takes in such lists, `-C` and `--add-file`; all else is a name.
@@ -213,8 +213,8 @@ pub fn listed<'a>(args: &TarArgs, line: &'a [u8]) -> Listed<'a> {
         return Listed::Name(name);
     }
     match line.strip_prefix(b"--directory=").or_else(|| line.strip_prefix(b"-C")) {
-        Some(folder) if !folder.trim_ascii().is_empty() => {
-            Listed::Folder(PathBuf::from(OsStr::from_bytes(folder.trim_ascii_start())))
+        Some(directory) if !directory.trim_ascii().is_empty() => {
+            Listed::Directory(PathBuf::from(OsStr::from_bytes(directory.trim_ascii_start())))
         }
         _ => Listed::Name(line),
     }
@@ -381,7 +381,7 @@ impl Owners {
     }
 }
 
-/// What strangers' archives may hold.
+/// What untrusted archives may hold.
 struct Quotas {
     bytes_left: u64,
     members_left: u64,
@@ -394,7 +394,7 @@ impl Default for Quotas {
     }
 }
 
-/// LIMIT: folders inside one another; the Linux tree has 11.
+/// LIMIT: directories inside one another; the Linux tree has 11.
 const DEPTH_MAX: usize = 256;
 /// LIMIT: a sparse file's size for each stored byte.
 const HOLES_RATIO_MAX: u64 = 1 << 20;

@@ -28,7 +28,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let name = opened.name.clone();
     let width = super::width(context, args);
     let mut chosen = Chosen::new(args, &names, None)?;
-    super::enter_folders(args)?;
+    super::enter_directories(args)?;
     let (_shared, lease) = super::lease(context, args, width, "compare");
     index::report(context, args, index::narrow(args, &mut opened, &chosen).as_ref());
     let mut lines = MemberLines::on_stdout();
@@ -161,11 +161,11 @@ impl Compared<'_> {
     fn differences(&self, there: &mut There, feed: &mut Feed, found: &mut Vec<String>) -> Result<(), Failed> {
         let member = self.member;
         let path: &[u8] = if member.path.is_empty() { b"." } else { &member.path };
-        let (folder, name) = there.reach(path)?;
-        let status = folder.status(name, Follow::No)?;
+        let (directory, name) = there.reach(path)?;
+        let status = directory.status(name, Follow::No)?;
         if member.kind == Kind::HardLink {
-            let (folder, name) = there.reach(&member.link)?;
-            let other = folder.status(name, Follow::No)?;
+            let (directory, name) = there.reach(&member.link)?;
+            let other = directory.status(name, Follow::No)?;
             if other.identity() != status.identity() {
                 found.push(format!("Not linked to {}", super::words::escaped(&member.link)));
             }
@@ -192,11 +192,11 @@ impl Compared<'_> {
                 found.push(words.to_owned());
             }
         }
-        if is_link && folder.read_link(name)? != member.link {
+        if is_link && directory.read_link(name)? != member.link {
             found.push("Symlink differs".to_owned());
         }
         if member.kind == Kind::Regular && status.bytes() == member.size {
-            let file = File::from(folder.open(name, how::FILE, 0)?);
+            let file = File::from(directory.open(name, how::FILE, 0)?);
             if !is_same(member, feed, &file)? {
                 found.push("Contents differ".to_owned());
             }

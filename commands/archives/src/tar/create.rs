@@ -12,8 +12,8 @@ use super::warnings::warn;
 use super::words::{LongLines, escaped, with_slash};
 use super::{DIFFERENT, FAILED, TarArgs, Workers, chosen, could_not, totals, usage};
 use archive::create::{
-    Archived, Choice, CreateError, Creation, Event, Folders, HardLinks, Index, Instead, Keeps, Links, Members,
-    ModeRule, NewTime, Newer, Operand, Packing, Sort, Tag, create,
+    Archived, Choice, CreateError, Creation, Event, HardLinks, Index, Instead, Keeps, Links, Members, ModeRule,
+    NewTime, Newer, Operand, Packing, Sort, Tag, WalkLimits, create,
 };
 use archive::member::{Kind, Member, Time};
 use archive::read::{Reader, Step};
@@ -91,8 +91,8 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
 
 /// Where files are read: the first name stands for all; and where the archive goes.
 fn places(args: &TarArgs) -> Vec<PathBuf> {
-    let folder = args.directory.first().map_or(Path::new("."), PathBuf::as_path);
-    let source = args.names.first().map_or(folder.to_owned(), |name| folder.join(name));
+    let directory = args.directory.first().map_or(Path::new("."), PathBuf::as_path);
+    let source = args.names.first().map_or(directory.to_owned(), |name| directory.join(name));
     std::iter::once(source).chain(args.file.clone().filter(|path| path != Path::new("-"))).collect()
 }
 
@@ -184,17 +184,17 @@ fn archive_format(args: &TarArgs, matches: &ArgMatches) -> Result<Format, Failur
     }
 }
 
-/// Names in the order in which they were given, each with the folder that `-C` had led to by then.
+/// Names in the order in which they were given, each with the directory that `-C` had led to by then.
 fn operands(args: &TarArgs, matches: &ArgMatches) -> Result<Vec<Operand>, Failure> {
     enum Word<'a> {
-        Folder(&'a Path),
+        Directory(&'a Path),
         Name(&'a [u8]),
         From(&'a PathBuf),
     }
     let indices = |id: &str| matches.indices_of(id).map(Iterator::collect::<Vec<_>>).unwrap_or_default();
     let mut words: Vec<(usize, Word<'_>)> = Vec::new();
     words.extend(indices("names").into_iter().zip(args.names.iter().map(|name| Word::Name(name.as_bytes()))));
-    words.extend(indices("directory").into_iter().zip(args.directory.iter().map(|path| Word::Folder(path))));
+    words.extend(indices("directory").into_iter().zip(args.directory.iter().map(|path| Word::Directory(path))));
     words.extend(indices("files_from").into_iter().zip(args.choice.files_from.iter().map(Word::From)));
     words.sort_by_key(|(index, _)| *index);
     let open = |from: &OwnedFd, path: &Path| {
@@ -202,23 +202,23 @@ fn operands(args: &TarArgs, matches: &ArgMatches) -> Result<Vec<Operand>, Failur
             .open(path.as_os_str().as_bytes(), how::through_links(how::DIRECTORY), 0)
             .map_err(|error| could_not("enter", path.as_os_str(), &error))
     };
-    // COMPAT: a slash behind a link does not make it the folder that it leads to, and one behind a file is none.
-    let operand = |folder: &Arc<OwnedFd>, name: &[u8]| {
+    // COMPAT: a slash behind a link does not make it the directory that it leads to, and one behind a file is none.
+    let operand = |directory: &Arc<OwnedFd>, name: &[u8]| {
         let bytes = name.iter().rposition(|&byte| byte != b'/').map_or(name.len().min(1), |last| last + 1);
-        Operand { folder: Arc::clone(folder), name: name[..bytes].to_vec() }
+        Operand { directory: Arc::clone(directory), name: name[..bytes].to_vec() }
     };
     let here = File::open(".").map_err(|error| could_not("open", ".".as_ref(), &error))?;
-    let mut folder = Arc::new(OwnedFd::from(here));
+    let mut directory = Arc::new(OwnedFd::from(here));
     let mut operands = Vec::new();
     for (_, word) in words {
         match word {
-            Word::Folder(path) => folder = Arc::new(open(&folder, path)?),
-            Word::Name(name) => operands.push(operand(&folder, name)),
+            Word::Directory(path) => directory = Arc::new(open(&directory, path)?),
+            Word::Name(name) => operands.push(operand(&directory, name)),
             Word::From(path) => {
                 for line in super::names_in(path, args.choice.null)? {
                     match chosen::listed(args, &line) {
-                        chosen::Listed::Folder(path) => folder = Arc::new(open(&folder, &path)?),
-                        chosen::Listed::Name(name) => operands.push(operand(&folder, name)),
+                        chosen::Listed::Directory(path) => directory = Arc::new(open(&directory, &path)?),
+                        chosen::Listed::Name(name) => operands.push(operand(&directory, name)),
                     }
                 }
             }
@@ -237,7 +237,7 @@ fn choice(args: &TarArgs) -> Result<Choice, Failure> {
             _ => Sort::Name,
         },
         links: if args.walk.dereference { Links::Followed } else { Links::Kept },
-        folders: Folders { stays_out: args.walk.no_recursion, stays_on_device: args.walk.one_file_system },
+        directories: WalkLimits { stays_out: args.walk.no_recursion, stays_on_device: args.walk.one_file_system },
         tags: tags(args),
         newer: newer(args)?,
         newer_than: HashMap::new(),
@@ -255,17 +255,17 @@ fn choice(args: &TarArgs) -> Result<Choice, Failure> {
     })
 }
 
-/// Files that say of their folders that they are to be left out. Who leaves out more goes first.
+/// Files that say of their directories that they are to be left out. Who leaves out more goes first.
 fn tags(args: &TarArgs) -> Vec<Tag> {
     let caches = [
         (args.choice.exclude_caches_all, Keeps::Nothing),
-        (args.choice.exclude_caches_under, Keeps::Folder),
-        (args.choice.exclude_caches, Keeps::FolderAndTag),
+        (args.choice.exclude_caches_under, Keeps::Directory),
+        (args.choice.exclude_caches, Keeps::DirectoryAndTag),
     ];
     let named = [
         (&args.choice.exclude_tag_all, Keeps::Nothing),
-        (&args.choice.exclude_tag_under, Keeps::Folder),
-        (&args.choice.exclude_tag, Keeps::FolderAndTag),
+        (&args.choice.exclude_tag_under, Keeps::Directory),
+        (&args.choice.exclude_tag, Keeps::DirectoryAndTag),
     ];
     let mut tags: Vec<Tag> =
         caches.into_iter().filter(|(is_said, _)| *is_said).map(|(_, keeps)| Tag::of_caches(keeps)).collect();
@@ -560,8 +560,8 @@ impl Told {
             Event::Tagged { path, tag, keeps } => {
                 let kept = match keeps {
                     Keeps::All => return,
-                    Keeps::FolderAndTag => "only the tag is archived",
-                    Keeps::Folder => "only the directory is archived",
+                    Keeps::DirectoryAndTag => "only the tag is archived",
+                    Keeps::Directory => "only the directory is archived",
                     Keeps::Nothing => "left out",
                 };
                 // COMPAT: it was asked for; only who wants to hear of every member hears of it.

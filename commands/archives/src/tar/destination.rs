@@ -21,7 +21,7 @@ pub fn of(path: &Path) -> io::Result<Destination> {
     if !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
         return Ok(Destination::Beside(path.to_owned()));
     }
-    // The kernel follows it as for any program, or refuses to: in a folder where everybody makes links, those of others.
+    // The kernel follows it as for any program, or refuses to: in a directory where everybody makes links, those of others.
     let file = File::options().write(true).create(true).truncate(false).open(path)?;
     let opened = file.metadata()?;
     match behind_links(path)? {
@@ -40,11 +40,11 @@ fn behind_links(path: &Path) -> io::Result<Option<PathBuf>> {
         if !fs::symlink_metadata(&at)?.is_symlink() {
             return Ok(Some(at));
         }
-        let folder = at.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if rustix::fs::statfs(folder)?.f_type == rustix::fs::PROC_SUPER_MAGIC {
+        let directory = at.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if rustix::fs::statfs(directory)?.f_type == rustix::fs::PROC_SUPER_MAGIC {
             return Ok(None);
         }
-        at = folder.join(fs::read_link(&at)?);
+        at = directory.join(fs::read_link(&at)?);
     }
     Ok(None)
 }

@@ -138,7 +138,7 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
     let width = super::width(context, args);
     let (_shared, lease) = super::lease(context, args, width, "concatenate");
     let mut end = grown.base();
-    super::enter_folders(args)?;
+    super::enter_directories(args)?;
     for name in names {
         let other = PathBuf::from(std::ffi::OsStr::from_bytes(&name));
         let is_itself = is_same(&other, grown.file());

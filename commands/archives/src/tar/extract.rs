@@ -13,7 +13,9 @@ use ::archive::member::{Kind, Member};
 use ::archive::operation::Operation;
 use ::archive::packed::as_one;
 use ::archive::place::in_progress::Unfinished;
-use ::archive::place::{Choice, Existing, FolderLinks, FoldersChanged, Manner, PlaceError, Reach, Restore, Root};
+use ::archive::place::{
+    Choice, DirectoriesChanged, DirectoryLinks, Existing, Manner, PlaceError, Reach, Restore, Root,
+};
 use ::archive::read::{Defect, Note, ReadError, Reader, Step};
 use ::archive::source::Source;
 use crew::measures::Measures;
@@ -22,7 +24,7 @@ use crew::plan::Plan;
 use crew::tally::Tally;
 use crew::verdict::Circumstances;
 use mh_kit::context::Context;
-use mh_kit::descriptors::folder_descriptors;
+use mh_kit::descriptors::directory_descriptors;
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::ReportTotals;
 use mh_kit::report::{self, Finished};
@@ -46,7 +48,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
         report::show_plan(context, &plan, args.shared.report)?;
         return Ok(Outcome::Done);
     }
-    super::enter_folders(args)?;
+    super::enter_directories(args)?;
     if args.to_stdout {
         index::report(context, args, index_used.as_ref());
         return to_stdout(context, args, opened, chosen, width);
@@ -62,7 +64,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
 
 /// Where files are made, and where hands read an archive at offsets.
 fn places(args: &TarArgs, opened: &Opened) -> Vec<PathBuf> {
-    let target = args.directory.iter().fold(PathBuf::from("."), |folder, below| folder.join(below));
+    let target = args.directory.iter().fold(PathBuf::from("."), |directory, below| directory.join(below));
     let archive = args.file.clone().filter(|_| matches!(opened.way, Way::AtOffsets(..)));
     std::iter::once(target).chain(archive).collect()
 }
@@ -74,7 +76,7 @@ fn plan(context: &Context, args: &TarArgs, opened: &Opened, width: usize, placin
     plan.choose("read", how, why);
     plan.choose("extract", format!("up to {}", placing.shown), &*placing.why);
     plan.choose("order", "the archive's, for each path", "what depends on an earlier member waits for it");
-    plan.choose("folders", "modes and times last", "a mode may deny access, and each file changes a time");
+    plan.choose("directories", "modes and times last", "a mode may deny access, and each file changes a time");
     let room = memory::room(context, args);
     let fitting = memory::extracting(room, placing.most, opened.packed());
     let mut held_bytes = fitting.held_bytes;
@@ -89,7 +91,7 @@ fn plan(context: &Context, args: &TarArgs, opened: &Opened, width: usize, placin
     plan
 }
 
-/// The folder of `--one-top-level`: as given, or the archive's name without its endings.
+/// The directory of `--one-top-level`: as given, or the archive's name without its endings.
 pub fn top_level(args: &TarArgs) -> Result<Option<Vec<u8>>, Failure> {
     let Some(given) = &args.one_top_level else { return Ok(None) };
     if !given.is_empty() {
@@ -106,8 +108,8 @@ pub fn top_level(args: &TarArgs) -> Result<Option<Vec<u8>>, Failure> {
     }
 }
 
-/// LIMIT: folders that a hand keeps open. Archives go folder by folder; more would cost descriptors and save nothing.
-const OPEN_FOLDERS_MAX: usize = 48;
+/// LIMIT: directories that a hand keeps open. Archives go directory by directory; more would cost descriptors and save nothing.
+const OPEN_DIRECTORIES_MAX: usize = 48;
 
 fn manner(args: &TarArgs, width: usize) -> Manner {
     let is_root = files::acts_as_root();
@@ -119,7 +121,7 @@ fn manner(args: &TarArgs, width: usize) -> Manner {
         () if args.existing.skip_old_files => Existing::Skip,
         () if args.existing.keep_newer_files => Existing::KeepNewer,
         () if args.existing.overwrite => Existing::Overwrite,
-        () if args.existing.no_overwrite_dir => Existing::ReplaceButKeepFolders,
+        () if args.existing.no_overwrite_dir => Existing::ReplaceButKeepDirectories,
         () if args.existing.unlink_first => Existing::Unlink,
         () => Existing::Replace,
     };
@@ -135,12 +137,12 @@ fn manner(args: &TarArgs, width: usize) -> Manner {
         },
         umask: if keeps_modes { 0 } else { umask },
         umask_of_others: umask,
-        folder_links: match () {
-            () if args.existing.keep_directory_symlink => FolderLinks::Keep,
-            () if args.walk.dereference => FolderLinks::KeepAndRestore,
-            () => FolderLinks::Replace,
+        directory_links: match () {
+            () if args.existing.keep_directory_symlink => DirectoryLinks::Keep,
+            () if args.walk.dereference => DirectoryLinks::KeepAndRestore,
+            () => DirectoryLinks::Replace,
         },
-        open_folders: (folder_descriptors() / (2 * width)).clamp(1, OPEN_FOLDERS_MAX),
+        open_directories: (directory_descriptors() / (2 * width)).clamp(1, OPEN_DIRECTORIES_MAX),
     }
 }
 
@@ -317,7 +319,8 @@ fn into_tree(
         (false, false) => Reach::Beneath,
     };
     let root = Root::open(b".", reach).map_err(|error| could_not("open", ".".as_ref(), &error))?;
-    let (manner, unfinished, changed) = (manner(args, placing.most), Unfinished::default(), FoldersChanged::default());
+    let (manner, unfinished, changed) =
+        (manner(args, placing.most), Unfinished::default(), DirectoriesChanged::default());
     let at_signals = unfinished.clone();
     context.last_acts.add(move || at_signals.remove_all_and_hold());
     let useful_width = if opened.packed().is_some() { width } else { placing.hands(placing.most) };

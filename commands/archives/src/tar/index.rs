@@ -15,7 +15,7 @@ const SHARE_MAX: u64 = 16;
 const BYTES_MAX: u64 = 16 << 20;
 
 /// The index of an archive, if it has one and it is wanted. What an index says cannot be proven without decoding everything:
-/// strangers' are not asked.
+/// untrusted ones are not asked.
 pub fn find(args: &TarArgs, opened: &Opened) -> Option<Result<Index, Unfit>> {
     if args.no_index || args.untrusted || args.ignore_zeros {
         return None;

@@ -38,7 +38,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let how_headers_are_found = opened.how_headers_are_found();
     let mut chosen = Chosen::new(args, &names, extract::top_level(args)?)?;
     // COMPAT: nothing is looked for there, but it must be one.
-    super::enter_folders(args)?;
+    super::enter_directories(args)?;
     let mut lines = Lines::new(args);
     let began = Instant::now();
     let mut way = Way::Index;

@@ -97,8 +97,8 @@ pub fn unit_held_bytes(unit_plain_bytes: u64) -> u64 {
     unit_plain_bytes / 6 * 11
 }
 
-/// LIMIT: what each hand of an extraction may hold besides: names of a chunk, paths of open folders, and their part of what is noted of folders. Trees need hardly any of it;
-/// with folders by the thousand in one another, 64 hands take as much (docs/journal/0009-trees.md).
+/// LIMIT: what each hand of an extraction may hold besides: names of a chunk, paths of open directories, and their part of what is noted of directories. Trees need hardly any of it;
+/// with directories by the thousand in one another, 64 hands take as much (docs/journal/0009-trees.md).
 const NAMES_A_HAND: u64 = 320 << 10;
 
 /// How large memory may be that a decoded unit shares with the blocks it is handed over in: until all of those were read, the decoder has other

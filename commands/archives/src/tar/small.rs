@@ -8,7 +8,7 @@ use std::fs::{self, File, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use transfer::operand::folder_of;
+use transfer::operand::directory_of;
 
 /// LIMIT: what one core reads or writes in less than a millisecond.
 const SMALL_BYTES: u64 = 256 << 10;
@@ -36,11 +36,11 @@ pub fn is_small(args: &TarArgs) -> bool {
         // Behind links may be anything, and a device or a pipe takes its time.
         () if args.operation.create && args.directory.is_empty() && !args.walk.dereference => {
             let becomes_a_file = fs::metadata(archive).map_or(true, |there| there.is_file());
-            (becomes_a_file && are_few_and_small(args), vec![folder_of(archive_bytes)])
+            (becomes_a_file && are_few_and_small(args), vec![directory_of(archive_bytes)])
         }
         () => return false,
     };
-    places.extend(args.directory.iter().map(|folder| folder.as_os_str().as_bytes()));
+    places.extend(args.directory.iter().map(|directory| directory.as_os_str().as_bytes()));
     places.extend(args.names.iter().filter(|_| args.operation.create).map(|name| name.as_bytes()));
     is_small && outset(places.into_iter()) == Outset::MayBeBrief
 }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_tree_is_small_by_entries_and_by_bytes() {
-        let place = tempfile::tempdir().expect("a folder");
+        let place = tempfile::tempdir().expect("a directory");
         let inner = place.path().join("inner");
         fs::create_dir(&inner).expect("make");
         fs::write(inner.join("file"), [1; 1000]).expect("write");
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn an_archive_is_small_if_it_is_short_and_plain() {
-        let place = tempfile::tempdir().expect("a folder");
+        let place = tempfile::tempdir().expect("a directory");
         let archive = place.path().join("a.tar");
         let mut bytes = vec![0; 1024];
         bytes[257..262].copy_from_slice(b"ustar");
@@ -112,6 +112,6 @@ mod tests {
         bytes.resize(SMALL_BYTES as usize + 1, 0);
         fs::write(&archive, &bytes).expect("write");
         assert!(!is_small_and_plain(&archive), "long");
-        assert!(!is_small_and_plain(place.path()), "a folder");
+        assert!(!is_small_and_plain(place.path()), "a directory");
     }
 }

@@ -4,7 +4,7 @@ use files::{Directory, PATH_BYTES_MAX, how};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The folder that was gone to last.
+/// The directory that was gone to last.
 #[derive(Default)]
 pub struct There {
     /// It, and its path with a slash behind it.
@@ -15,31 +15,31 @@ pub struct There {
 const STEP_BYTES: usize = PATH_BYTES_MAX - 256;
 
 impl There {
-    /// The folder from which a path can be used, and what is left of it. Links on the way are followed, as for any path. A path that continues the one
-    /// before, as in chains of folders, costs what it has more.
+    /// The directory from which a path can be used, and what is left of it. Links on the way are followed, as for any path. A path that continues the one
+    /// before, as in chains of directories, costs what it has more.
     pub fn reach<'p>(&mut self, path: &'p [u8]) -> io::Result<(Directory<'_>, &'p [u8])> {
         if path.len() <= STEP_BYTES {
             return Ok((Directory::here(), path));
         }
-        let (mut folder, mut done) = match self.last.take() {
-            Some((folder, name)) if goes_on_behind(path, &name) => (Some(folder), name.len()),
+        let (mut directory, mut done) = match self.last.take() {
+            Some((directory, name)) if goes_on_behind(path, &name) => (Some(directory), name.len()),
             _ => (None, 0),
         };
         while let Some(bytes) = next_step(&path[done..]) {
-            let at = folder.as_ref().map_or(Directory::here(), Directory::of);
-            folder = Some(at.open(&path[done..done + bytes], how::through_links(how::DIRECTORY), 0)?);
+            let at = directory.as_ref().map_or(Directory::here(), Directory::of);
+            directory = Some(at.open(&path[done..done + bytes], how::through_links(how::DIRECTORY), 0)?);
             done += bytes;
         }
-        let last = self.last.insert((folder.ok_or(io::ErrorKind::InvalidFilename)?, path[..done].to_vec()));
+        let last = self.last.insert((directory.ok_or(io::ErrorKind::InvalidFilename)?, path[..done].to_vec()));
         Ok((Directory::of(&last.0), &path[done..]))
     }
 }
 
-fn goes_on_behind(path: &[u8], folder: &[u8]) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.iter().any(|&byte| byte != b'/'))
+fn goes_on_behind(path: &[u8], directory: &[u8]) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.iter().any(|&byte| byte != b'/'))
 }
 
-/// How much of a path is folders on the way that can be opened at once, the slash behind them included; none where there are no more.
+/// How much of a path is directories on the way that can be opened at once, the slash behind them included; none where there are no more.
 fn next_step(path: &[u8]) -> Option<usize> {
     let end = path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
     let within = &path[..end.min(STEP_BYTES)];

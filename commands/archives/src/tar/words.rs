@@ -55,7 +55,7 @@ pub fn escaped(name: &[u8]) -> Cow<'_, str> {
     text.into()
 }
 
-/// A name as lists show it, a slash behind a folder's.
+/// A name as lists show it, a slash behind a directory's.
 pub fn with_slash(name: &[u8], kind: Kind) -> Cow<'_, [u8]> {
     match kind {
         Kind::Directory if !name.ends_with(b"/") => Cow::Owned([name, b"/"].concat()),

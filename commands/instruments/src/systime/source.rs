@@ -237,7 +237,7 @@ fn refused(error: &MeasureError) -> Failure {
 fn command(args: &SystimeArgs) -> Result<(Command, SignalSet), Failure> {
     let (program, rest) = args.line.split_first().expect("a command has a name");
     let path = variable("PATH").unwrap_or_else(|| OsString::from("/bin:/usr/bin"));
-    // What is in no folder is tried all the same: then the kernel's own words tell why not.
+    // What is in no directory is tried all the same: then the kernel's own words tell why not.
     let found = Programs::new(path.as_bytes()).find(program.as_bytes()).ok();
     let mut command =
         Command::new(found.as_ref().map_or(program.as_os_str(), |path| OsStr::from_bytes(path.to_bytes())));

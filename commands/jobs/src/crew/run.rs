@@ -10,7 +10,7 @@ use crew::jobserver::CountedPool;
 use crew::plan::Plan;
 use crew::steward::{Guest, Steward};
 use jobs::start::{Programs, StartFault};
-use mh_kit::context::{Context, temporary_folder, variable};
+use mh_kit::context::{Context, temporary_directory, variable};
 use mh_kit::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, Outcome, with_causes};
 use mh_kit::report::counted;
 use mh_kit::shared_args::{PriorityArg, SharedArgs, StandingArgs, parse_hands};
@@ -200,9 +200,9 @@ fn find(args: &RunArgs) -> Result<CString, StartFault> {
 fn proxy(context: &Context, args: &RunArgs, surroundings: Surroundings) -> Option<Box<dyn Proxy>> {
     let gives_way = context.settings.crew.gives_way.up_to();
     let budget =
-        MachineWide::open(sharing::crew_folder()?, surroundings).marked_by_first_thread().giving_way(gives_way);
+        MachineWide::open(sharing::crew_directory()?, surroundings).marked_by_first_thread().giving_way(gives_way);
     let budget = match sharing::inheritance() {
-        Some(passport) => budget.with_inheritance(passport),
+        Some(lease_token) => budget.with_inheritance(lease_token),
         None => budget,
     };
     let proxy = budget.proxy(Request {
@@ -226,7 +226,7 @@ fn slots(context: &Context, args: &RunArgs) -> Option<CountedPool> {
     if !has_slots(context, args) {
         return None;
     }
-    match job_slots::pool(args.jobserver, &temporary_folder()) {
+    match job_slots::pool(args.jobserver, &temporary_directory()) {
         Ok(pool) => Some(CountedPool::new(pool)),
         Err(error) => {
             let words = with_causes(&error);
@@ -431,25 +431,25 @@ impl Outside<'_> {
     }
 
     /// Starts it from a thread that has put on the CPUs and the class which the program inherits, and that ends with this.
-    fn start(&self, cpus: &[usize], passport: Option<LeaseToken>) -> Result<Pid, StartFault> {
+    fn start(&self, cpus: &[usize], lease_token: Option<LeaseToken>) -> Result<Pid, StartFault> {
         std::thread::scope(|scope| {
-            let starter = scope.spawn(|| {
+            let spawner = scope.spawn(|| {
                 let _on_all_then = scheduling::stay_on(cpus);
                 if let Some(class) = class(self.args) {
                     let _as_it_is_then = scheduling::enter(class);
                 }
-                self.spawn(passport)
+                self.spawn(lease_token)
             });
-            starter.join().expect("the starting thread does not panic")
+            spawner.join().expect("the starting thread does not panic")
         })
     }
 
-    fn spawn(&self, passport: Option<LeaseToken>) -> Result<Pid, StartFault> {
+    fn spawn(&self, lease_token: Option<LeaseToken>) -> Result<Pid, StartFault> {
         let mut arguments = Words::default();
         for word in &self.args.command {
             arguments.push(word.as_bytes()).map_err(|nul| StartFault::Words(std::io::Error::other(nul)))?;
         }
-        let mut environment = variables(passport, &self.args.variables)?;
+        let mut environment = variables(lease_token, &self.args.variables)?;
         let pool = self.guest.slots.as_ref().map(CountedPool::pool);
         if let Some(pool) = pool {
             environment = with_pool(&environment, self.width().min(self.allowed.len()), pool);
@@ -465,7 +465,7 @@ impl Outside<'_> {
             arguments: &arguments,
             environment: None,
             besides: None,
-            folder: None,
+            directory: None,
             streams,
         };
         let failed = |cause| StartFault::Run { program: self.path.to_string_lossy().into_owned(), cause };
@@ -550,15 +550,15 @@ impl Outside<'_> {
 }
 
 /// This process's variables, and the hands that the program, or one `mh` below it, may use as its own.
-fn variables(passport: Option<LeaseToken>, besides: &[OsString]) -> Result<Words, StartFault> {
+fn variables(lease_token: Option<LeaseToken>, besides: &[OsString]) -> Result<Words, StartFault> {
     let mut words = Words::default();
     let given = crate::xjobs::environment();
     let is_named = |word: &[u8], name: &[u8]| word.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"="));
     let name_of = |word: &[u8]| word.split(|&byte| byte == b'=').next().unwrap_or_default().to_vec();
     let is_replaced = |word: &[u8]| besides.iter().any(|other| is_named(word, &name_of(other.as_bytes())));
-    let passport = passport.map(|passport| format!("{VARIABLE}={passport}").into_bytes());
+    let lease_token = lease_token.map(|lease_token| format!("{VARIABLE}={lease_token}").into_bytes());
     let inherited = given.iter().filter(|word| !is_named(word, VARIABLE.as_bytes()) && !is_replaced(word));
-    let kept = inherited.chain(passport.as_deref()).chain(besides.iter().map(|word| word.as_bytes()));
+    let kept = inherited.chain(lease_token.as_deref()).chain(besides.iter().map(|word| word.as_bytes()));
     for word in kept {
         words.push(word).map_err(|nul| StartFault::Words(std::io::Error::other(nul)))?;
     }

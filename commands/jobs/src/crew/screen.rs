@@ -38,9 +38,9 @@ const HELP: &[&str] = &[
 /// What the watching thread has seen last.
 type Seen = Arc<Mutex<Result<Census, String>>>;
 
-/// Shows the folder's table until a key or a signal ends it.
-pub fn open(folder: &CrewDirectory) -> Result<Outcome, Failure> {
-    let watch = Watch::open(folder).map_err(|error| failure("watch the table", &error))?;
+/// Shows the directory's table until a key or a signal ends it.
+pub fn open(directory: &CrewDirectory) -> Result<Outcome, Failure> {
+    let watch = Watch::open(directory).map_err(|error| failure("watch the table", &error))?;
     let refused = |error: std::io::Error| Failure::Environment {
         command: NAME,
         message: format!("take the terminal over: {}; --once needs none", with_causes(&error)),
@@ -59,7 +59,7 @@ pub fn open(folder: &CrewDirectory) -> Result<Outcome, Failure> {
         }
     });
     threads.map_err(refused)?;
-    let mut runs = LiveScreen::new(Runs::new(folder.clone(), seen));
+    let mut runs = LiveScreen::new(Runs::new(directory.clone(), seen));
     let left = screen.show(&mut runs).map_err(refused)?;
     drop(screen);
     match left {
@@ -87,7 +87,7 @@ fn keep_looking(mut watch: Watch, seen: &Seen, bell: &Bell) {
 
 /// What is shown.
 struct Runs {
-    folder: CrewDirectory,
+    directory: CrewDirectory,
     seen: Seen,
     shown: Result<Census, String>,
     /// The chosen run's process: rows move, it does not.
@@ -97,8 +97,8 @@ struct Runs {
 }
 
 impl Runs {
-    fn new(folder: CrewDirectory, seen: Seen) -> Self {
-        Self { folder, seen, shown: Ok(Census::default()), chosen: 0, said: String::new() }
+    fn new(directory: CrewDirectory, seen: Seen) -> Self {
+        Self { directory, seen, shown: Ok(Census::default()), chosen: 0, said: String::new() }
     }
 
     fn runs(&self) -> &[CensusRun] {
@@ -114,7 +114,7 @@ impl Runs {
         };
         let pid = run.pid;
         let class = order.class;
-        let given = give(&self.folder, pid, order);
+        let given = give(&self.directory, pid, order);
         if given.as_ref().is_ok_and(|runs| *runs > 0) {
             class.into_iter().for_each(|class| self.note_class(pid, class));
         }

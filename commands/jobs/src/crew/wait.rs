@@ -42,11 +42,11 @@ pub struct WaitArgs {
 }
 
 /// Waits.
-pub fn run(context: &mut Context, folder: &CrewDirectory, args: &WaitArgs) -> Result<Outcome, Failure> {
-    let mut watch = match Watch::open(folder) {
+pub fn run(context: &mut Context, directory: &CrewDirectory, args: &WaitArgs) -> Result<Outcome, Failure> {
+    let mut watch = match Watch::open(directory) {
         Ok(watch) => watch,
         // None can be made, so there is nobody to wait for.
-        Err(_) if census(folder).is_ok_and(|census| census.runs.is_empty()) => {
+        Err(_) if census(directory).is_ok_and(|census| census.runs.is_empty()) => {
             return wait_for_processes(context, args);
         }
         Err(error) => return Ok(unreadable(context, "watch", &error)),

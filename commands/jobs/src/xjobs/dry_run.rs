@@ -50,11 +50,11 @@ pub fn show(context: &Context, mut job: Job) -> Result<Outcome, Failure> {
     }
 }
 
-/// A command with its folder, variables and files, as a shell would be told of them. `>` stands for what makes a new file, too.
+/// A command with its directory, variables and files, as a shell would be told of them. `>` stands for what makes a new file, too.
 fn around(command: &str, own: Option<&More>, defaults: &More) -> String {
     let none = More::default();
     let own = own.unwrap_or(&none);
-    let mut line = own.directory.iter().map(|folder| format!("cd {}; ", quoted(folder))).collect::<String>();
+    let mut line = own.directory.iter().map(|directory| format!("cd {}; ", quoted(directory))).collect::<String>();
     line.extend(own.variables.iter().map(|variable| format!("{} ", assignment(variable))));
     line.push_str(command);
     line.extend(own.stdin.as_ref().or(defaults.stdin.as_ref()).map(|path| format!(" < {}", quoted(path))));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn folder_variables_and_files_stand_around_a_command() {
+    fn directory_variables_and_files_stand_around_a_command() {
         let target = |path: &str, opening| Some(OutputTarget { path: path.as_bytes().to_vec(), opening });
         let own = More {
             directory: Some(b"a b".to_vec()),

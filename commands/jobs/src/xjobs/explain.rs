@@ -19,7 +19,7 @@ pub struct Facts<'a> {
 }
 
 /// Puts the choices into words.
-pub fn plan(args: &XjobsArgs, options: &RunOptions, facts: &Facts<'_>) -> Plan {
+pub fn described(args: &XjobsArgs, options: &RunOptions, facts: &Facts<'_>) -> Plan {
     let words = args.utility.iter().take_while(|word| !word.as_encoded_bytes().starts_with(b":::")).take(6);
     let utility: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let what = if utility.is_empty() { "the jobs".to_owned() } else { utility.join(" ") };

@@ -9,7 +9,7 @@ use jobs::halt::Halt;
 use jobs::results::ResultLayout;
 use jobs::run::{Asking, Discarded, EndStep, Errors, MemoryRule, OutputManner, OutputOrder, RunOptions, TimeLimit};
 use jobs::template::{Shell, Template};
-use mh_kit::context::{Context, temporary_folder, variable};
+use mh_kit::context::{Context, temporary_directory, variable};
 use mh_kit::failure::{Failure, with_causes};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -59,7 +59,7 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
         tag: tag(args),
         // COMPAT: xjobs puts errors of jobs among their output.
         errors: if called == Called::OldName { Errors::WithOutput } else { Errors::Apart },
-        spill_directory: temporary_folder(),
+        spill_directory: temporary_directory(),
         // COMPAT: none at all, as GNU parallel has it.
         timeout: args.timeout.filter(|limit| *limit != TimeLimit::Fixed(Duration::ZERO)),
         ending: ending(&args.term_seq)?,
@@ -78,7 +78,7 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
     };
     let List { source, name, is_server, total } = list;
     let facts = explain::Facts { why_width, syntax: &syntax, why_syntax, list_name: &name, is_server, total };
-    let plan = explain::plan(args, &options, &facts);
+    let plan = explain::described(args, &options, &facts);
     Ok(Job { plan, options, source: Some(source), total, list_name: name, called })
 }
 
@@ -172,7 +172,7 @@ fn output(args: &XjobsArgs) -> OutputManner {
     }
 }
 
-/// COMPAT: with placeholders it is a name, else a folder.
+/// COMPAT: with placeholders it is a name, else a directory.
 fn layout(name: &OsStr) -> ResultLayout {
     let template = Template::with_placeholders(&[name.as_bytes().to_vec()], b"{}", Shell::None);
     if template.has_placeholders() {

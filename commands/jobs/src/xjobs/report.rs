@@ -72,7 +72,7 @@ fn holders(verdict: &JobsVerdict, known_as: u32) -> String {
     if !matches!(verdict.bound, JobsBound::Unstaffed { .. }) {
         return String::new();
     }
-    let census = mh_kit::sharing::crew_folder().and_then(|folder| census(&folder).ok()).unwrap_or_default();
+    let census = mh_kit::sharing::crew_directory().and_then(|directory| census(&directory).ok()).unwrap_or_default();
     named_holders(&census, known_as)
 }
 

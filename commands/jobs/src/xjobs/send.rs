@@ -126,6 +126,6 @@ fn hear(path: &Path, args: &ServerArgs, server: UnixStream) -> Result<Outcome, F
 fn record(words: &[OsString]) -> Result<String, Failure> {
     let argv: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
     let argv = argv.ok_or_else(|| super::plan::usage("--send takes arguments that are text"))?;
-    let here = std::env::current_dir().ok().and_then(|folder| folder.to_str().map(str::to_owned));
+    let here = std::env::current_dir().ok().and_then(|directory| directory.to_str().map(str::to_owned));
     Ok(serde_json::json!({ "argv": argv, "cwd": here }).to_string())
 }

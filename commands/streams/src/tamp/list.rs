@@ -1,4 +1,4 @@
-//! `mh tamp -l`: what packed files hold. Headers tell most of it; a file that does not tell its size is decoded to nowhere,
+//! `mh tamp -l`: what compressed files hold. Headers tell most of it; a file that does not tell its size is decoded to nowhere,
 //! so that the figures are true (gzip's own trailer gives the size of the last member modulo 4 GiB).
 
 use super::manners::Event;
@@ -26,11 +26,11 @@ pub struct Row {
     pub name: String,
     /// The format's name.
     pub format: &'static str,
-    /// Size of the packed file.
+    /// Size of the compressed file.
     pub packed_bytes: u64,
     /// Size of what is in it; none where only decoding tells, for which a window or a dictionary is missing.
     pub plain_bytes: Option<u64>,
-    /// Share saved, 0 to 1; negative when the packed file is larger.
+    /// Share saved, 0 to 1; negative when the compressed file is larger.
     saved: Option<f64>,
     /// The check that its units carry.
     pub check: &'static str,
@@ -117,7 +117,7 @@ fn row(lane: &Lane, units: u64, plain_bytes: Option<u64>, survey: &HeaderSurvey,
     }
 }
 
-/// Decodes one lane to nowhere and tells its units and plain bytes.
+/// Decodes one lane to nowhere and tells its units and uncompressed bytes.
 fn decode(context: &Context, job: &Job, lane: &Lane) -> Result<(u64, u64), CodecError> {
     let Direction::Decompress { limits } = &job.direction else {
         unreachable!("-l is planned as decompression");

@@ -23,28 +23,28 @@ pub struct Manners {
     pub name: String,
     /// The words of another tool; none for our own.
     pub voice: Option<Voice>,
-    /// What is taken for packed data.
+    /// What is taken for compressed data.
     pub admission: FormatAdmission,
     /// Endings that decompression takes away, each with what replaces it; empty means those of all formats.
     pub endings: &'static [(&'static str, &'static str)],
     /// Whether those are known in capitals too.
     pub endings_in_any_case: bool,
-    /// Endings that keep a file from being packed once more; none means those of the format.
-    pub packed_endings: Option<&'static [&'static str]>,
+    /// Endings that keep a file from being compressed once more; none means those of the format.
+    pub compressed_endings: Option<&'static [&'static str]>,
     /// What packs such a file once more all the same.
     pub packs_twice: PacksTwice,
     /// Endings that are tried behind a name that does not exist, decompressing; an empty one stands for that of `-S`.
     pub tried_endings: &'static [&'static str],
-    /// What a plain file is called whose packed name has no known ending: this is appended.
+    /// What a uncompressed file is called whose compressed name has no known ending: this is appended.
     pub guessed_ending: Option<&'static str>,
     /// Which links are refused.
     pub refuses: Refused,
-    /// What gz files tell of the plain file.
+    /// What gz files tell of the uncompressed file.
     pub tells_origin: Tells,
-    /// Whether a plain file gets the name and time that its gz file tells.
+    /// Whether a uncompressed file gets the name and time that its gz file tells.
     pub restores_origin: bool,
     /// Where outputs go instead of beside their sources.
-    pub folder: Option<Folder>,
+    pub directory: Option<OutputDirectory>,
     /// How a list is laid out of its rows and the number of files that were asked for; none for our own.
     pub lists: Option<fn(&[Row], usize) -> String>,
     /// Whether the progress line is shown.
@@ -61,14 +61,14 @@ impl Default for Manners {
             admission: FormatAdmission::default(),
             endings: &[],
             endings_in_any_case: false,
-            packed_endings: None,
+            compressed_endings: None,
             packs_twice: PacksTwice { by_force: true, to_stdout: true },
             tried_endings: &[],
             guessed_ending: None,
             refuses: Refused::default(),
             tells_origin: Tells::default(),
             restores_origin: false,
-            folder: None,
+            directory: None,
             lists: None,
             shows_progress: true,
             codes: Codes::default(),
@@ -76,7 +76,7 @@ impl Default for Manners {
     }
 }
 
-/// What packs a file once more whose name tells that it is packed.
+/// What packs a file once more whose name tells that it is compressed.
 #[derive(Clone, Copy, Debug)]
 pub struct PacksTwice {
     /// `-f` does.
@@ -96,9 +96,9 @@ pub struct Refused {
     pub special_modes: bool,
 }
 
-/// Another folder for outputs.
+/// Another directory for outputs.
 #[derive(Clone, Debug)]
-pub enum Folder {
+pub enum OutputDirectory {
     /// All of them beside one another.
     Flat(PathBuf),
     /// Below it as their sources lie.
@@ -161,9 +161,9 @@ pub enum Event<'a> {
     Done { input: &'a LaneInput, output: &'a LaneOutput, totals: &'a Totals, keeps: bool, way: Way, alone: bool },
     /// All files are.
     End { totals: &'a Totals, done: usize, asked: usize, way: Way, to_stdout: bool },
-    /// Packed data would go to a terminal.
+    /// Compressed data would go to a terminal.
     TerminalOut,
-    /// Packed data would come from one.
+    /// Compressed data would come from one.
     TerminalIn,
 }
 
@@ -281,25 +281,27 @@ impl Manners {
         (self.refuses.hard && metadata.is_file() && names > 1).then_some(LeftAlone::OtherNames(names - 1))
     }
 
-    /// Where an output goes whose place would be `path`; the folder as an error where it cannot go there.
+    /// Where an output goes whose place would be `path`; the directory as an error where it cannot go there.
     pub fn place(&self, path: PathBuf) -> Result<PathBuf, PathBuf> {
-        match &self.folder {
+        match &self.directory {
             None => Ok(path),
-            Some(Folder::Flat(folder)) => Ok(path.file_name().map_or(path.clone(), |name| folder.join(name))),
-            // COMPAT: what leads upwards has no place in a mirror.
-            Some(Folder::Mirror(folder)) if path.components().any(|part| part == Component::ParentDir) => {
-                Err(folder.clone())
+            Some(OutputDirectory::Flat(directory)) => {
+                Ok(path.file_name().map_or(path.clone(), |name| directory.join(name)))
             }
-            Some(Folder::Mirror(folder)) => {
+            // COMPAT: what leads upwards has no place in a mirror.
+            Some(OutputDirectory::Mirror(directory)) if path.components().any(|part| part == Component::ParentDir) => {
+                Err(directory.clone())
+            }
+            Some(OutputDirectory::Mirror(directory)) => {
                 let inside = path.components().filter(|part| matches!(part, Component::Normal(_)));
-                Ok(folder.join(inside.collect::<PathBuf>()))
+                Ok(directory.join(inside.collect::<PathBuf>()))
             }
         }
     }
 
-    /// Whether outputs stand in folders of their own that are named as the inputs' are.
-    pub fn mirrors_folders(&self) -> bool {
-        matches!(self.folder, Some(Folder::Mirror(_)))
+    /// Whether outputs stand in directories of their own that are named as the inputs' are.
+    pub fn mirrors_directories(&self) -> bool {
+        matches!(self.directory, Some(OutputDirectory::Mirror(_)))
     }
 }
 
@@ -323,15 +325,15 @@ mod tests {
     }
 
     #[test]
-    fn outputs_stay_below_their_folder() {
-        let manners = |folder| Manners { folder: Some(folder), ..Manners::default() };
+    fn outputs_stay_below_their_directory() {
+        let manners = |directory| Manners { directory: Some(directory), ..Manners::default() };
         let place = |manners: Manners, path: &str| manners.place(PathBuf::from(path));
         let (there, refused) = (|path: &str| Ok(PathBuf::from(path)), Err(PathBuf::from("out")));
-        assert_eq!(place(manners(Folder::Flat("out".into())), "a/b.zst"), there("out/b.zst"));
-        assert_eq!(place(manners(Folder::Mirror("out".into())), "/a/./b.zst"), there("out/a/b.zst"));
-        assert_eq!(place(manners(Folder::Mirror("out".into())), "x..y/b.zst"), there("out/x..y/b.zst"));
-        assert_eq!(place(manners(Folder::Mirror("out".into())), "../../b.zst"), refused);
-        assert_eq!(place(manners(Folder::Mirror("out".into())), "a/../b.zst"), refused);
+        assert_eq!(place(manners(OutputDirectory::Flat("out".into())), "a/b.zst"), there("out/b.zst"));
+        assert_eq!(place(manners(OutputDirectory::Mirror("out".into())), "/a/./b.zst"), there("out/a/b.zst"));
+        assert_eq!(place(manners(OutputDirectory::Mirror("out".into())), "x..y/b.zst"), there("out/x..y/b.zst"));
+        assert_eq!(place(manners(OutputDirectory::Mirror("out".into())), "../../b.zst"), refused);
+        assert_eq!(place(manners(OutputDirectory::Mirror("out".into())), "a/../b.zst"), refused);
         assert_eq!(place(Manners::default(), "a/../b.zst"), there("a/../b.zst"));
     }
 }

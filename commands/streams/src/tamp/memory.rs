@@ -90,7 +90,7 @@ fn fit_decoding(limits: DecodeLimits, width: usize, lanes: usize, ends: Ends, ca
     let most = if ends.from_files { FILE_UNIT_BYTES_MAX } else { PIPE_UNIT_BYTES_MAX };
     let dictionary = limits.dictionary.map_or(0, |bytes| bytes.len() as u64);
     let held = |hands: usize, given: usize, unit: u64| {
-        // Packed and plain in every slot; a pipe's reader holds one more while it looks for its end.
+        // Compressed and uncompressed in every slot; a pipe's reader holds one more while it looks for its end.
         let units = 2 * given as u64 + if ends.from_files { 0 } else { 2 };
         dictionary + hands as u64 * (registry::decoder_bytes(unit) + dictionary) + units * unit
     };

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 /// Why a file gets no output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeftAlone {
-    /// Compressing: it ends like a packed file already.
-    PackedAlready {
+    /// Compressing: it ends like a compressed file already.
+    CompressedAlready {
         /// The ending.
         ending: String,
     },
-    /// Decompressing: its name does not tell what the plain file is called.
+    /// Decompressing: its name does not tell what the uncompressed file is called.
     UnknownEnding,
     /// A symbolic link, where the tool's ways are not to follow it.
     SymbolicLink,
@@ -24,7 +24,7 @@ pub enum LeftAlone {
     OtherNames(u64),
     /// It has a mode that packing would lose, where the tool's ways are to leave such files alone.
     SpecialMode(SpecialMode),
-    /// A folder, without `-r`.
+    /// A directory, without `-r`.
     Directory,
     /// A FIFO, socket or device, whose output would get a name of its own beside it.
     NotAFile,
@@ -33,14 +33,14 @@ pub enum LeftAlone {
         /// The other file.
         other: PathBuf,
     },
-    /// Its path leads upwards, and outputs go into a folder as their sources lie.
+    /// Its path leads upwards, and outputs go into a directory as their sources lie.
     AboveMirror {
-        /// The folder.
-        folder: PathBuf,
+        /// The directory.
+        directory: PathBuf,
         /// What was to be done with the file.
         verb: &'static str,
     },
-    /// A folder that could not be read.
+    /// A directory that could not be read.
     Unreadable(String),
 }
 
@@ -68,11 +68,11 @@ impl SpecialMode {
 pub struct Found {
     /// The file.
     pub path: PathBuf,
-    /// Found inside a folder rather than named.
+    /// Found inside a directory rather than named.
     pub by_walking: bool,
 }
 
-/// All files under `paths`, folders gone through in name order when `recursive`; symbolic links inside folders are left
+/// All files under `paths`, directories gone through in name order when `recursive`; symbolic links inside directories are left
 /// alone, as gzip -r does.
 pub fn expand(paths: &[PathBuf], recursive: bool, left_alone: &mut Vec<(PathBuf, LeftAlone)>) -> Vec<Found> {
     let mut found = Vec::new();
@@ -88,14 +88,14 @@ pub fn expand(paths: &[PathBuf], recursive: bool, left_alone: &mut Vec<(PathBuf,
     found
 }
 
-fn walk(folder: &Path, found: &mut Vec<Found>, left_alone: &mut Vec<(PathBuf, LeftAlone)>) {
-    let mut waiting = vec![folder.to_owned()];
-    while let Some(folder) = waiting.pop() {
-        let read = std::fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+fn walk(directory: &Path, found: &mut Vec<Found>, left_alone: &mut Vec<(PathBuf, LeftAlone)>) {
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        let read = std::fs::read_dir(&directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let mut entries = match read {
             Ok(entries) => entries,
             Err(error) => {
-                left_alone.push((folder, LeftAlone::Unreadable(error.to_string())));
+                left_alone.push((directory, LeftAlone::Unreadable(error.to_string())));
                 continue;
             }
         };
@@ -107,9 +107,9 @@ fn walk(folder: &Path, found: &mut Vec<Found>, left_alone: &mut Vec<(PathBuf, Le
                 found.push(Found { path: entry.path(), by_walking: true });
             }
         }
-        // The stack is popped from its end: folders come out in name order.
-        let folders = entries.iter().rev().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        waiting.extend(folders.map(std::fs::DirEntry::path));
+        // The stack is popped from its end: directories come out in name order.
+        let directories = entries.iter().rev().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        waiting.extend(directories.map(std::fs::DirEntry::path));
     }
 }
 
@@ -118,18 +118,18 @@ pub fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
-/// The name of the packed file: the plain one's with an ending more.
-pub fn packed(path: &Path, facts: &FormatFacts, suffix: Option<&str>) -> PathBuf {
+/// The name of the compressed file: the uncompressed one's with an ending more.
+pub fn compressed(path: &Path, facts: &FormatFacts, suffix: Option<&str>) -> PathBuf {
     let mut longer = path.file_name().unwrap_or_default().to_owned();
     longer.push(suffix.unwrap_or(facts.suffixes[0].0));
     path.with_file_name(longer)
 }
 
-/// The ending that tells a file to be packed already, as it stands in its name.
-pub fn packed_ending(path: &Path, facts: &FormatFacts, suffix: Option<&str>, manners: &Manners) -> Option<String> {
+/// The ending that tells a file to be compressed already, as it stands in its name.
+pub fn compressed_ending(path: &Path, facts: &FormatFacts, suffix: Option<&str>, manners: &Manners) -> Option<String> {
     let name = path.file_name().unwrap_or_default().as_bytes();
     let ends = |ending: &&str| manners.without_ending(name, ending).is_some();
-    let found = match (suffix, manners.packed_endings) {
+    let found = match (suffix, manners.compressed_endings) {
         (Some(suffix), _) => Some(suffix).filter(ends),
         (None, Some(endings)) => endings.iter().copied().find(ends),
         (None, None) => facts.suffixes.iter().map(|(ending, _)| *ending).find(ends),
@@ -137,8 +137,8 @@ pub fn packed_ending(path: &Path, facts: &FormatFacts, suffix: Option<&str>, man
     Some(String::from_utf8_lossy(&name[name.len() - found.len()..]).into_owned())
 }
 
-/// The name of the plain file: the packed one's without its ending.
-pub fn plain(path: &Path, suffix: Option<&str>, manners: &Manners) -> Result<PathBuf, LeftAlone> {
+/// The name of the uncompressed file: the compressed one's without its ending.
+pub fn uncompressed(path: &Path, suffix: Option<&str>, manners: &Manners) -> Result<PathBuf, LeftAlone> {
     let name = path.file_name().unwrap_or_default();
     let by_suffix = suffix
         .and_then(|suffix| manners.without_ending(name.as_bytes(), suffix))
@@ -153,7 +153,7 @@ pub fn plain(path: &Path, suffix: Option<&str>, manners: &Manners) -> Result<Pat
         };
         manners.endings.iter().find_map(cut)
     };
-    // A name that is not UTF-8 still ends in plain ASCII: the part before is put back byte for byte.
+    // A name that is not UTF-8 still ends in uncompressed ASCII: the part before is put back byte for byte.
     let by_ending = || {
         let text = name.to_string_lossy();
         let shorter = uncompressed_name(&text)?;
@@ -189,9 +189,10 @@ mod tests {
 
     #[test]
     fn endings_are_added_and_known_again() {
-        assert_eq!(packed(Path::new("dir/a"), facts("gz"), None), PathBuf::from("dir/a.gz"));
-        assert_eq!(packed(Path::new("dir/a"), facts("zst"), Some(".z")), PathBuf::from("dir/a.z"));
-        let ending = |path, format, suffix| packed_ending(Path::new(path), facts(format), suffix, &Manners::default());
+        assert_eq!(compressed(Path::new("dir/a"), facts("gz"), None), PathBuf::from("dir/a.gz"));
+        assert_eq!(compressed(Path::new("dir/a"), facts("zst"), Some(".z")), PathBuf::from("dir/a.z"));
+        let ending =
+            |path, format, suffix| compressed_ending(Path::new(path), facts(format), suffix, &Manners::default());
         assert_eq!(ending("a.tgz", "gz", None).as_deref(), Some(".tgz"));
         assert_eq!(ending("a.gz", "zst", None), None);
         assert_eq!(ending("a.gz", "gz", Some(".z")), None);
@@ -201,10 +202,10 @@ mod tests {
     #[test]
     fn endings_are_taken_away_byte_for_byte() {
         let ours = Manners::default();
-        assert_eq!(plain(Path::new("d/a.tgz"), None, &ours), Ok("d/a.tar".into()));
-        assert_eq!(plain(Path::new("a.x"), None, &ours), Err(LeftAlone::UnknownEnding));
-        assert_eq!(plain(Path::new("a.x"), Some(".x"), &ours), Ok("a".into()));
+        assert_eq!(uncompressed(Path::new("d/a.tgz"), None, &ours), Ok("d/a.tar".into()));
+        assert_eq!(uncompressed(Path::new("a.x"), None, &ours), Err(LeftAlone::UnknownEnding));
+        assert_eq!(uncompressed(Path::new("a.x"), Some(".x"), &ours), Ok("a".into()));
         let strange = Path::new(OsStr::from_bytes(b"\xff\xfe.gz"));
-        assert_eq!(plain(strange, None, &ours), Ok(PathBuf::from(OsStr::from_bytes(b"\xff\xfe"))));
+        assert_eq!(uncompressed(strange, None, &ours), Ok(PathBuf::from(OsStr::from_bytes(b"\xff\xfe"))));
     }
 }

@@ -108,7 +108,7 @@ pub struct Wish {
     origin: Option<bool>,
     /// Whether the time is told, where it was said apart from the name.
     time: Option<bool>,
-    /// Whether what is not packed is passed on, where it was said.
+    /// Whether what is not compressed is passed on, where it was said.
     passes_on: Option<bool>,
     /// Whether a list named the files: then there being none does not mean standard input.
     names_files: bool,
@@ -188,7 +188,7 @@ fn run(name: &'static str, words: Vec<OsString>) -> Result<Outcome, Failure> {
         return Ok(Outcome::Done);
     }
     (family.finish)(&mut wish, &context)
-        .map_err(|message| told((family.complain)(&wish, &Complaint::Plain(message))))?;
+        .map_err(|message| told((family.complain)(&wish, &Complaint::Uncompressed(message))))?;
     if wish.names_files && wish.args.files.is_empty() {
         return Ok(Outcome::Done);
     }
@@ -197,7 +197,7 @@ fn run(name: &'static str, words: Vec<OsString>) -> Result<Outcome, Failure> {
         Messages::standard_error(loudness).in_words_of_others(Verbosity::Normal, note);
     }
     run_args(&mut context, &mut wish.args).map_err(|failure| match failure {
-        Failure::Usage { message, .. } => told((family.complain)(&wish, &Complaint::Plain(message))),
+        Failure::Usage { message, .. } => told((family.complain)(&wish, &Complaint::Uncompressed(message))),
         other => other,
     })
 }
@@ -218,7 +218,7 @@ fn read_all(old: &OldName, wish: &mut Wish, words: Vec<OsString>) -> Result<(), 
         let others = std::mem::take(&mut wish.args.files);
         if let (Some(other), true) = (others.first(), *name == "GZIP") {
             let other = name_of(other);
-            return Err(Complaint::Plain(format!("{other}: non-option in GZIP environment variable")));
+            return Err(Complaint::Uncompressed(format!("{other}: non-option in GZIP environment variable")));
         }
     }
     read(table, wish, words, None)
@@ -266,7 +266,7 @@ fn in_getopt_words(complaint: &Complaint) -> String {
         Complaint::NoValue(option) if option.starts_with("--") => format!("option '{option}' requires an argument"),
         Complaint::NoValue(option) => format!("option requires an argument -- '{}'", option.trim_start_matches('-')),
         Complaint::UnwantedValue(option) => format!("option '{option}' doesn't allow an argument"),
-        Complaint::Plain(message) => message.clone(),
+        Complaint::Uncompressed(message) => message.clone(),
     }
 }
 

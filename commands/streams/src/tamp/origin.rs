@@ -1,5 +1,5 @@
-//! The name and the time that a gz file tells of its plain file, where `gunzip -N` asks for them.
-//! A name that a file tells is never followed out of a folder.
+//! The name and the time that a gz file tells of its uncompressed file, where `gunzip -N` asks for them.
+//! A name that a file tells is never followed out of a directory.
 
 use super::TampArgs;
 use codec::lane::{Lane, LaneInput, LaneOutput};
@@ -13,14 +13,14 @@ use std::path::Path;
 /// LIMIT: what is read to find a name; gzip's own names end within a few hundred bytes.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// What the packed file at `path` tells. A file that cannot be read tells nothing; its lane will say why.
+/// What the compressed file at `path` tells. A file that cannot be read tells nothing; its lane will say why.
 fn told_by(path: &Path) -> Option<Origin> {
     let mut head = Vec::new();
     File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head)).ok()?;
     Origin::told_by(&head)
 }
 
-/// The name for the plain file of `path`, where one is wanted and told.
+/// The name for the uncompressed file of `path`, where one is wanted and told.
 pub fn name_in(path: &Path, args: &TampArgs) -> Option<OsString> {
     if !args.manners.restores_origin {
         return None;
@@ -28,14 +28,14 @@ pub fn name_in(path: &Path, args: &TampArgs) -> Option<OsString> {
     base_name(&told_by(path)?.name)
 }
 
-/// The last part of a name, without the folders before it.
+/// The last part of a name, without the directories before it.
 fn base_name(name: &[u8]) -> Option<OsString> {
     let last = name.rsplit(|&byte| byte == b'/').next()?;
     let is_name = !matches!(last, b"" | b"." | b"..");
     is_name.then(|| OsStr::from_bytes(last).to_owned())
 }
 
-/// The times for the plain files of all lanes, where they are wanted: read before any packed file goes.
+/// The times for the uncompressed files of all lanes, where they are wanted: read before any compressed file goes.
 pub fn times(args: &TampArgs, lanes: &[Lane]) -> Vec<Option<u32>> {
     match args.manners.restores_origin {
         true => lanes.iter().map(time_in).collect(),
@@ -48,7 +48,7 @@ fn time_in(lane: &Lane) -> Option<u32> {
     told_by(path).map(|origin| origin.modified_seconds).filter(|&seconds| seconds != 0)
 }
 
-/// Gives the plain file its time.
+/// Gives the uncompressed file its time.
 pub fn set_time(output: &LaneOutput, seconds: u32) -> std::io::Result<()> {
     let LaneOutput::Path { path, .. } = output else { return Ok(()) };
     let time = rustix::fs::Timespec { tv_sec: i64::from(seconds), tv_nsec: 0 };
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_told_name_stays_in_its_folder() {
+    fn a_told_name_stays_in_its_directory() {
         let name = |name: &[u8]| base_name(name).and_then(|name| name.into_string().ok());
         assert_eq!(name(b"a b").as_deref(), Some("a b"));
         assert_eq!(name(b"../../etc/passwd").as_deref(), Some("passwd"));

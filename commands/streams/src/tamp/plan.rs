@@ -32,7 +32,7 @@ pub struct Job {
     pub is_test: bool,
     pub way: Way,
     pub manners: Manners,
-    /// Of each lane: the time that its plain file gets, where the packed one tells it and it is wanted.
+    /// Of each lane: the time that its uncompressed file gets, where the compressed one tells it and it is wanted.
     pub times: Vec<Option<u32>>,
     pub staffing: Staffing,
     pub priority: Priority,
@@ -69,7 +69,7 @@ impl Direction {
         options.layout == UnitLayout::SingleUnit && format.facts().unit_name != "stream"
     }
 
-    /// Plain bytes in one unit that we write; what is read has its own.
+    /// Uncompressed bytes in one unit that we write; what is read has its own.
     pub fn chunk_bytes(&self) -> usize {
         match self {
             Self::Compress { format, options, keep_up: Some(_) } => codec::keep_up::chunk_bytes(*format, options),
@@ -339,8 +339,8 @@ fn lanes(
                 let input = if is_stdin { LaneInput::Stdin } else { LaneInput::Path(file.path.clone()) };
                 lanes.push(Lane { input, output, source, care });
             }
-            // COMPAT: gzip -r passes over what is packed already, and over what is not packed, without a word.
-            Err(LeftAlone::PackedAlready { .. } | LeftAlone::UnknownEnding) if file.by_walking => {}
+            // COMPAT: gzip -r passes over what is compressed already, and over what is not compressed, without a word.
+            Err(LeftAlone::CompressedAlready { .. } | LeftAlone::UnknownEnding) if file.by_walking => {}
             Err(why) => left_alone.push((file.path.clone(), why)),
         }
     }
@@ -349,7 +349,7 @@ fn lanes(
 
 fn care(args: &TampArgs, direction: &Direction) -> OutputCare {
     let holes = match direction {
-        // Packed data have no long runs of zeros.
+        // Compressed data have no long runs of zeros.
         Direction::Compress { .. } => Holes::Never,
         Direction::Decompress { .. } if args.no_sparse => Holes::Never,
         Direction::Decompress { .. } if args.sparse => Holes::Everywhere,
@@ -397,23 +397,23 @@ fn output_of(args: &TampArgs, direction: &Direction, path: &Path) -> Result<Lane
     if let Direction::Compress { format, .. } = direction
         && args.output.is_none()
         && !(args.force && packs_twice.by_force || args.stdout && packs_twice.to_stdout)
-        && let Some(ending) = names::packed_ending(path, format.facts(), suffix, &args.manners)
+        && let Some(ending) = names::compressed_ending(path, format.facts(), suffix, &args.manners)
     {
-        return Err(LeftAlone::PackedAlready { ending });
+        return Err(LeftAlone::CompressedAlready { ending });
     }
     let name = match (&args.output, direction) {
         _ if args.stdout => return Ok(LaneOutput::Stdout),
         (Some(path), _) => return Ok(to_name(path, args)),
-        (None, Direction::Compress { format, .. }) => names::packed(path, format.facts(), suffix),
+        (None, Direction::Compress { format, .. }) => names::compressed(path, format.facts(), suffix),
         (None, Direction::Decompress { .. }) => {
-            let plain = names::plain(path, suffix, &args.manners)?;
-            origin::name_in(path, args).map_or(plain, |name| path.with_file_name(name))
+            let uncompressed = names::uncompressed(path, suffix, &args.manners)?;
+            origin::name_in(path, args).map_or(uncompressed, |name| path.with_file_name(name))
         }
     };
     let verb = direction.verb(false);
     let placed = args.manners.place(name);
     Ok(LaneOutput::Path {
-        path: placed.map_err(|folder| LeftAlone::AboveMirror { folder, verb })?,
+        path: placed.map_err(|directory| LeftAlone::AboveMirror { directory, verb })?,
         replace: args.force,
     })
 }
@@ -500,10 +500,10 @@ pub fn expectation(job: &Job) -> Plan {
     let hands = job.staffing.width as f64;
     if let Some(total) = job.total_bytes {
         let seconds = total as f64 / sample.bytes_per_second / hands;
-        let packed = (total as f64 * sample.compressed_share) as u64;
+        let compressed = (total as f64 * sample.compressed_share) as u64;
         plan.choose(
             "expect",
-            format!("about {}, {} compressed", seconds_text(seconds), terminal::bytes(packed)),
+            format!("about {}, {} compressed", seconds_text(seconds), terminal::bytes(compressed)),
             format!(
                 "a sample of {} went at {} a hand",
                 terminal::bytes(sample.bytes),

@@ -85,7 +85,7 @@ fn lanes_at_once() -> usize {
     usize::try_from(open_files.saturating_sub(12) / 4).unwrap_or(usize::MAX).max(1)
 }
 
-/// Chunks that there will be, where the sizes are known. Packed files do not tell before they are cut.
+/// Chunks that there will be, where the sizes are known. Compressed files do not tell before they are cut.
 fn chunks(direction: &Direction, sizes: &Sizes) -> Option<u64> {
     let Direction::Compress { options, .. } = direction else { return None };
     if options.layout == UnitLayout::SingleUnit {

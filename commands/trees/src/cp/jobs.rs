@@ -1,4 +1,4 @@
-//! From what was typed to what is copied where: whether the last argument is a folder, and what each copy is called.
+//! From what was typed to what is copied where: whether the last argument is a directory, and what each copy is called.
 //! For `mh cp` and `mh mv`.
 
 use crate::trees::{self, Words, shown};
@@ -10,17 +10,17 @@ use std::ffi::CString;
 use std::io;
 use transfer::copy::Job;
 use transfer::finding::joined;
-use transfer::operand::{folder_of, last_part, trimmed};
+use transfer::operand::{directory_of, last_part, trimmed};
 
 /// What was typed.
 pub struct Names {
     /// All arguments.
     pub files: Vec<Vec<u8>>,
     /// What `-t` named, each time that it was there.
-    pub folders: Vec<Vec<u8>>,
+    pub directories: Vec<Vec<u8>>,
     /// What the last argument is.
     pub target: TargetIs,
-    /// What copies in a folder are called.
+    /// What copies in a directory are called.
     pub layout: Layout,
     /// What becomes of a name that comes twice.
     pub repeats: Repeats,
@@ -29,13 +29,13 @@ pub struct Names {
 /// What the last argument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetIs {
-    /// A folder to copy into, if it is one.
+    /// A directory to copy into, if it is one.
     AsFound,
     /// The copy's own name (`-T`).
     OwnName,
 }
 
-/// What copies in a folder are called.
+/// What copies in a directory are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// As the last part of their source.
@@ -64,20 +64,20 @@ pub struct Found {
 /// Finds the jobs.
 pub fn find(context: &Context, words: &Words, names: &Names) -> Result<Found, Failure> {
     let mut files = names.files.clone();
-    let folder = match names.folders.as_slice() {
+    let directory = match names.directories.as_slice() {
         [_, _, ..] => return Err(refuse(words, "multiple target directories specified")),
-        [folder] => {
-            is_folder(folder).map_err(|error| {
-                refuse(words, &format!("target directory {}: {}", shown(folder), trees::cause(&error)))
+        [directory] => {
+            is_directory(directory).map_err(|error| {
+                refuse(words, &format!("target directory {}: {}", shown(directory), trees::cause(&error)))
             })?;
-            Some(folder.clone())
+            Some(directory.clone())
         }
-        [] => last_as_folder(context, words, names, &mut files)?,
+        [] => last_as_directory(context, words, names, &mut files)?,
     };
     if files.is_empty() {
         return Err(trees::usage(context, "missing file operand"));
     }
-    let Some(folder) = folder else {
+    let Some(directory) = directory else {
         let target = files.pop().expect("two arguments are there");
         let source = files.pop().expect("two arguments are there");
         return Ok(Found { jobs: vec![Job { source, target }], refused: 0 });
@@ -88,10 +88,10 @@ pub fn find(context: &Context, words: &Words, names: &Names) -> Result<Found, Fa
             Layout::LastParts => last_part(&source).to_vec(),
             Layout::WholePaths => trimmed(&source).iter().copied().skip_while(|&byte| byte == b'/').collect(),
         };
-        // COMPAT: what has no name of its own is copied onto the folder itself.
+        // COMPAT: what has no name of its own is copied onto the directory itself.
         let target =
-            if name == b"." || name == b".." || name == b"/" { folder.clone() } else { joined(&folder, &name) };
-        if names.repeats == Repeats::Refused && target != folder {
+            if name == b"." || name == b".." || name == b"/" { directory.clone() } else { joined(&directory, &name) };
+        if names.repeats == Repeats::Refused && target != directory {
             match taken.get(&target) {
                 Some(first) if is_there(first) => {
                     // What is not there is told when it is to be copied.
@@ -111,9 +111,9 @@ pub fn find(context: &Context, words: &Words, names: &Names) -> Result<Found, Fa
 /// COMPAT: the same source twice is a warning; another one is not written over what was just made. Refusals.
 fn tell_twice(words: &Words, first: &[u8], source: &[u8], target: &[u8]) -> usize {
     // Both have the same last part.
-    let above = |path| status_of(folder_of(path), Follow::Yes).ok().map(|found| found.identity());
+    let above = |path| status_of(directory_of(path), Follow::Yes).ok().map(|found| found.identity());
     if first == source || above(first) == above(source) {
-        let kind = if is_folder(source).is_ok() { "directory" } else { "file" };
+        let kind = if is_directory(source).is_ok() { "directory" } else { "file" };
         words.say(&format!("warning: source {kind} {} specified more than once", shown(source)));
         return 0;
     }
@@ -122,7 +122,7 @@ fn tell_twice(words: &Words, first: &[u8], source: &[u8], target: &[u8]) -> usiz
 }
 
 /// The last argument, taken away, if copies go into it.
-fn last_as_folder(
+fn last_as_directory(
     context: &Context,
     words: &Words,
     names: &Names,
@@ -139,13 +139,13 @@ fn last_as_folder(
         _ => {}
     }
     if names.target == TargetIs::OwnName && names.layout == Layout::WholePaths {
-        return Err(no_folder_for_parents(context));
+        return Err(no_directory_for_parents(context));
     }
     if names.target == TargetIs::OwnName {
         return Ok(None);
     }
     let last = files.last().expect("there are two").clone();
-    match is_folder(&last) {
+    match is_directory(&last) {
         Ok(()) => {
             files.pop();
             Ok(Some(last))
@@ -153,12 +153,12 @@ fn last_as_folder(
         Err(error) if files.len() > 2 => {
             Err(refuse(words, &format!("target {}: {}", shown(&last), trees::cause(&error))))
         }
-        Err(_) if names.layout == Layout::WholePaths => Err(no_folder_for_parents(context)),
+        Err(_) if names.layout == Layout::WholePaths => Err(no_directory_for_parents(context)),
         Err(_) => Ok(None),
     }
 }
 
-fn no_folder_for_parents(context: &Context) -> Failure {
+fn no_directory_for_parents(context: &Context) -> Failure {
     trees::usage(context, "with --parents, the destination must be a directory")
 }
 
@@ -174,7 +174,7 @@ fn status_of(path: &[u8], follow: Follow) -> io::Result<Status> {
     Directory::here().status(&CString::new(path).map_err(io::Error::from)?, follow)
 }
 
-fn is_folder(path: &[u8]) -> io::Result<()> {
+fn is_directory(path: &[u8]) -> io::Result<()> {
     match status_of(path, Follow::Yes)?.file_type() {
         FileType::Directory => Ok(()),
         _ => Err(io::Error::from(rustix::io::Errno::NOTDIR)),

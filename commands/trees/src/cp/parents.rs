@@ -1,4 +1,4 @@
-//! `--parents`: the folders above a copy are made as those above its source are, and get their metadata when all is copied.
+//! `--parents`: the directories above a copy are made as those above its source are, and get their metadata when all is copied.
 
 use super::words::not_kept;
 use crate::trees::{Words, cause, shown};
@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use transfer::copy::{Attribute, AttributeBuffers, Carried, Job, Keep, Manner, NotKept, carry};
 
-/// A folder above a copy, and the one that it is made after.
+/// A directory above a copy, and the one that it is made after.
 pub struct Above {
     source: CString,
     target: CString,
@@ -16,7 +16,7 @@ pub struct Above {
     is_new: bool,
 }
 
-/// Makes the folders above every target, and tells which of them get metadata; jobs for which that fails are left out, told and counted.
+/// Makes the directories above every target, and tells which of them get metadata; jobs for which that fails are left out, told and counted.
 pub fn make(words: &Words, jobs: &mut Vec<Job>, manner: &Manner, refused: &mut usize) -> Vec<Above> {
     let mut above = Vec::new();
     jobs.retain(|job| match make_above(words, job, manner, &mut above) {
@@ -76,7 +76,7 @@ fn make_above(words: &Words, job: &Job, manner: &Manner, above: &mut Vec<Above>)
     Ok(())
 }
 
-/// What making a folder would come to, while nothing is to be made.
+/// What making a directory would come to, while nothing is to be made.
 fn would_be_made(path: &CString) -> io::Result<()> {
     match Directory::here().status(path, Follow::No) {
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
@@ -85,15 +85,15 @@ fn would_be_made(path: &CString) -> io::Result<()> {
     }
 }
 
-/// Gives the folders their metadata, the deepest first. Failures.
+/// Gives the directories their metadata, the deepest first. Failures.
 pub fn finish(words: &Words, above: &[Above], manner: &Manner) -> usize {
     let mut failed = 0;
-    for folder in above.iter().rev().filter(|_| !manner.pretends) {
-        let path = folder.target.as_bytes();
-        match finish_one(folder, manner) {
+    for directory in above.iter().rev().filter(|_| !manner.pretends) {
+        let path = directory.target.as_bytes();
+        match finish_one(directory, manner) {
             Ok(refused) => {
                 failed += refused.len();
-                let source = shown(folder.source.as_bytes());
+                let source = shown(directory.source.as_bytes());
                 refused.iter().for_each(|refused| words.say(&not_kept(refused.what, &source, path, &refused.cause)));
             }
             Err(error) => {
@@ -139,7 +139,7 @@ fn finish_one(Above { source, target, is_new }: &Above, manner: &Manner) -> io::
     Ok(carry(&carried, &keep, &mut AttributeBuffers::default()))
 }
 
-/// A folder that may be passed through but not be listed is meant by its path.
+/// A directory that may be passed through but not be listed is meant by its path.
 fn open_or_named<'a>(open: &'a io::Result<OwnedFd>, path: &'a CString) -> FileReference<'a> {
     open.as_ref().map_or(FileReference::Named(Directory::here(), path), |open| FileReference::Open(open.as_fd()))
 }

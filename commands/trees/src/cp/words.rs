@@ -59,11 +59,11 @@ fn text(finding: &Finding<Complaint>) -> String {
             format!("backing up {} might destroy source;  {source} not copied", shown(target))
         }
         Complaint::Keep(what, target, error) => not_kept(*what, &source, target, error),
-        Complaint::IsFolder => format!("-r not specified; omitting directory {source}"),
-        Complaint::FolderOverOther(target) => {
+        Complaint::IsDirectory => format!("-r not specified; omitting directory {source}"),
+        Complaint::DirectoryOverOther(target) => {
             format!("cannot overwrite non-directory {} with directory {source}", shown(target))
         }
-        Complaint::OtherOverFolder(target) => {
+        Complaint::OtherOverDirectory(target) => {
             format!("cannot overwrite directory {} with non-directory", shown(target))
         }
         Complaint::SameFile(target) => format!("{source} and {} are the same file", shown(target)),
@@ -83,7 +83,7 @@ fn text(finding: &Finding<Complaint>) -> String {
 fn made_name(what: MakeWhat) -> &'static str {
     match what {
         MakeWhat::File => "regular file",
-        MakeWhat::Folder => "directory",
+        MakeWhat::Directory => "directory",
         MakeWhat::Link => "symbolic link",
         MakeWhat::Fifo => "fifo",
         MakeWhat::Special => "special file",

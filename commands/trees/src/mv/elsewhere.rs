@@ -48,10 +48,10 @@ mod tests {
 
     #[test]
     fn what_lies_in_another_comes_after_it() {
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::create_dir_all(folder.path().join("a/b")).expect("folders");
-        let path = |name: &str| folder.path().join(name).into_os_string().into_vec();
-        std::fs::create_dir(folder.path().join("t")).expect("made");
+        let directory = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir_all(directory.path().join("a/b")).expect("directories");
+        let path = |name: &str| directory.path().join(name).into_os_string().into_vec();
+        std::fs::create_dir(directory.path().join("t")).expect("made");
         let job = |source: &str, target: &str| Job { source: path(source), target: path(target) };
         let mut elsewhere = Elsewhere::default();
         assert!(!elsewhere.bears_on(&job("a", "t/a")));

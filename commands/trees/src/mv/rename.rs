@@ -33,15 +33,15 @@ impl Kept {
     /// Its path, as a person would type it who typed `target`.
     fn shown_beside(&self, target: &[u8]) -> String {
         let target = trimmed(target);
-        let folder = &target[..target.len() - last_part(target).len()];
-        shown(&[folder, self.name.as_bytes()].concat())
+        let directory = &target[..target.len() - last_part(target).len()];
+        shown(&[directory, self.name.as_bytes()].concat())
     }
 
     /// Gives it its old name back, if that is free.
     pub fn put_back(&self) {
-        let folder = self.target.parent.directory();
+        let directory = self.target.parent.directory();
         // What made the move fail was told; the backup, under its own name, is what is kept then.
-        let _stays_a_backup = folder.rename(&self.name, folder, &self.target.name, Replace::Never);
+        let _stays_a_backup = directory.rename(&self.name, directory, &self.target.name, Replace::Never);
     }
 }
 
@@ -230,11 +230,11 @@ impl Found {
         Ok(Self { source, status, target, from, to })
     }
 
-    /// Whether source and target are one name in one folder.
+    /// Whether source and target are one name in one directory.
     fn is_under_its_name(&self) -> bool {
-        let folder = |operand: &Operand| operand.parent.directory().status(c".", Follow::No).ok();
-        let folders = [&self.source, &self.target].map(|operand| folder(operand).map(|found| found.identity()));
-        self.source.name == self.target.name && folders[0] == folders[1]
+        let directory = |operand: &Operand| operand.parent.directory().status(c".", Follow::No).ok();
+        let directories = [&self.source, &self.target].map(|operand| directory(operand).map(|found| found.identity()));
+        self.source.name == self.target.name && directories[0] == directories[1]
     }
 }
 
@@ -259,28 +259,28 @@ fn leads_there(job: &Job, there: &Status) -> io::Result<bool> {
     }
     let found = std::fs::canonicalize(OsStr::from_bytes(&job.source))?.into_os_string().into_vec();
     let (found, target) = (Operand::open(&found)?, Operand::open(&job.target)?);
-    let folder = |operand: &Operand| operand.parent.directory().status(c".", Follow::No);
-    Ok(found.name == target.name && folder(&found)?.identity() == folder(&target)?.identity())
+    let directory = |operand: &Operand| operand.parent.directory().status(c".", Follow::No);
+    Ok(found.name == target.name && directory(&found)?.identity() == directory(&target)?.identity())
 }
 
-/// What a real run would refuse: a folder into itself. The error is its sentence.
+/// What a real run would refuse: a directory into itself. The error is its sentence.
 fn refuse_into_itself(found: &Found) -> Result<(), String> {
     let mut at = found.target.parent.directory().open(c".", how::PLACE, 0).ok();
     let mut last = None;
-    while let Some(folder) = at
-        && let Ok(reached) = Status::of(&folder)
+    while let Some(directory) = at
+        && let Ok(reached) = Status::of(&directory)
         && last != Some(reached.identity())
     {
         if reached.identity() == found.status.identity() {
             return Err(into_itself(found));
         }
         last = Some(reached.identity());
-        at = Directory::of(&folder).open(c"..", how::PLACE, 0).ok();
+        at = Directory::of(&directory).open(c"..", how::PLACE, 0).ok();
     }
     Ok(())
 }
 
-/// COMPAT: a folder takes the place of an empty one alone, between file systems as within one: two are not merged. (Files go when their
+/// COMPAT: a directory takes the place of an empty one alone, between file systems as within one: two are not merged. (Files go when their
 /// copy is made.)
 fn make_room(Found { status, target, from, to, .. }: &Found) -> Result<(), String> {
     if status.file_type() != FileType::Directory {

@@ -1,4 +1,4 @@
-//! Names that hands without other work look at before the walk comes to them. The names of a folder are shared out in batches between the walk
+//! Names that hands without other work look at before the walk comes to them. The names of a directory are shared out in batches between the walk
 //! and those who look ahead; whoever claims a batch looks at it, the walk takes them in order. Decides what may be held; looks at nothing.
 
 use super::choice::Sort;
@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// Files that are looked at in one go. A folder ends a batch: what stands behind it is far away.
+/// Files that are looked at in one go. A directory ends a batch: what stands behind it is far away.
 const BATCH: usize = 32;
 
-/// LIMIT: names that were looked at and that the walk has not come to, and names of folders that were read before their turn.
+/// LIMIT: names that were looked at and that the walk has not come to, and names of directories that were read before their turn.
 const LOOKED_MAX: usize = 1 << 10;
 const LISTED_MAX: usize = 64 << 10;
 
@@ -26,10 +26,10 @@ const LISTED_MAX: usize = 64 << 10;
 const BYTES_MAX: u64 = 16 << 20;
 const BATCH_BYTES_MAX: u64 = 1 << 20;
 
-/// LIMIT: folders in one another in which anybody looks ahead: an order's length is their number.
+/// LIMIT: directories in one another in which anybody looks ahead: an order's length is their number.
 const DEPTH_MAX: usize = 32;
 
-/// LIMIT: folders that the walk holds open, the deepest ones, beside the uppermost ones in which somebody still looks ahead. One that was closed is found
+/// LIMIT: directories that the walk holds open, the deepest ones, beside the uppermost ones in which somebody still looks ahead. One that was closed is found
 /// again from the one in it.
 const LEVELS_OPEN_MAX: usize = 64;
 
@@ -39,7 +39,7 @@ const PLACES_MAX: usize = 4 << 10;
 /// What was looked at longer ago may be another thing by now, and is looked at again.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Where in the tree a folder stands: which name of each folder above it is the way to it. As words they come in the walk's order.
+/// Where in the tree a directory stands: which name of each directory above it is the way to it. As words they come in the walk's order.
 type Order = Vec<usize>;
 
 /// Looks that can be done ahead, and what has been done.
@@ -59,7 +59,7 @@ pub(super) struct Ahead {
     listings: Mutex<BTreeMap<Order, Weak<Listing>>>,
 }
 
-/// The names in a folder, shared out.
+/// The names in a directory, shared out.
 pub(super) struct Listing {
     names: Names,
     /// Where it is, for those who look ahead.
@@ -69,7 +69,7 @@ pub(super) struct Listing {
 }
 
 struct Shared {
-    folder: Arc<OwnedFd>,
+    directory: Arc<OwnedFd>,
     path: Vec<u8>,
     device: u64,
     order: Order,
@@ -115,14 +115,14 @@ impl Batch {
     }
 }
 
-/// A folder whose names are looked at.
+/// A directory whose names are looked at.
 pub(super) struct Place<'a> {
-    pub folder: Directory<'a>,
+    pub directory: Directory<'a>,
     /// Its name, with a slash; empty for what was named.
     pub path: &'a [u8],
     /// Its file system; none for what was named.
     pub device: Option<u64>,
-    /// Which name of each folder above it is the way to it.
+    /// Which name of each directory above it is the way to it.
     pub order: &'a [usize],
 }
 
@@ -157,17 +157,17 @@ impl Ahead {
         Counted::among(&self.open, 1)
     }
 
-    /// The names of a folder, read before its turn.
+    /// The names of a directory, read before its turn.
     pub fn count_listed(&self, names: usize) -> Counted {
         Counted::among(&self.listed, names)
     }
 
-    /// LIMIT: folders in one another that the walk may hold open, as far as descriptors are enough for that.
+    /// LIMIT: directories in one another that the walk may hold open, as far as descriptors are enough for that.
     pub fn levels_open_max(&self) -> usize {
         (self.open_max / 4).clamp(3, LEVELS_OPEN_MAX)
     }
 
-    /// Folders in one another in which anybody looks ahead, and holds them open.
+    /// Directories in one another in which anybody looks ahead, and holds them open.
     pub fn depth_max(&self) -> usize {
         (self.open_max / 8).min(DEPTH_MAX)
     }
@@ -187,7 +187,7 @@ impl Ahead {
             && !self.has_too_much_open()
     }
 
-    /// Whether as many names of folders are held as are to be before their turn.
+    /// Whether as many names of directories are held as are to be before their turn.
     pub fn has_listed_enough(&self) -> bool {
         self.listed.load(Ordering::Relaxed) >= LISTED_MAX
     }
@@ -202,13 +202,13 @@ impl Ahead {
         looked.saturating_add(self.laid_out.load(Ordering::Relaxed))
     }
 
-    /// The names of the folder `at`, for everybody.
+    /// The names of the directory `at`, for everybody.
     pub fn list(
         &self,
         names: Names,
         at: &At<'_>,
         path: &[u8],
-        folder: &Arc<OwnedFd>,
+        directory: &Arc<OwnedFd>,
         device: u64,
     ) -> Option<Arc<Listing>> {
         if names.len() == 0 {
@@ -224,7 +224,7 @@ impl Ahead {
             // ORDER: as in `has_some`.
             self.unclaimed.fetch_add(names.len(), Ordering::Relaxed);
             Shared {
-                folder: Arc::clone(folder),
+                directory: Arc::clone(directory),
                 path: [path, slash].concat(),
                 device,
                 order,
@@ -250,8 +250,8 @@ impl Ahead {
     /// Looks at what the walk will come to first. False where there was nothing to look at.
     pub fn look(&self, look: &Look<'_>) -> bool {
         let Some(mut claim) = self.has_some().then(|| self.claim()).flatten() else { return false };
-        let Some(Shared { folder, path, device, order, .. }) = &claim.listing.shared else { return false };
-        let place = Place { folder: Directory::of(folder), path, device: Some(*device), order };
+        let Some(Shared { directory, path, device, order, .. }) = &claim.listing.shared else { return false };
+        let place = Place { directory: Directory::of(directory), path, device: Some(*device), order };
         let names = Counted::among(&self.looked, claim.range.len());
         let mut batch = claim.listing.look_at(claim.range.clone(), &place, look);
         let bytes: u64 = batch.looked.as_slice().iter().map(Looked::bytes).sum();
@@ -369,14 +369,14 @@ impl Drop for Listing {
     }
 }
 
-/// The names in a folder, one behind the other: a folder may have a million of them.
+/// The names in a directory, one behind the other: a directory may have a million of them.
 #[derive(Default)]
 pub(super) struct Names {
     bytes: Vec<u8>,
     names: Vec<Name>,
 }
 
-/// A name in a folder.
+/// A name in a directory.
 struct Name {
     from: usize,
     ino: u64,
@@ -411,13 +411,13 @@ impl Names {
         }
     }
 
-    /// A name, and whether the folder says that it is a regular file.
+    /// A name, and whether the directory says that it is a regular file.
     fn at(&self, index: usize) -> (&[u8], bool) {
         let name = &self.names[index];
         (name.of(&self.bytes), name.kind == FileType::RegularFile)
     }
 
-    /// What is looked at in one go from there on: files, up to the first that may be a folder.
+    /// What is looked at in one go from there on: files, up to the first that may be a directory.
     fn batch_from(&self, from: usize) -> Range<usize> {
         let ahead = &self.names[from..];
         let files =

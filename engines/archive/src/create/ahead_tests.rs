@@ -8,17 +8,17 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Folders in folders with files and links before, between and behind them.
+/// Directories in directories with files and links before, between and behind them.
 fn tree() -> tempfile::TempDir {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = tempfile::tempdir().expect("a directory");
     let inner = place.path().join("d/e");
-    for folder in [place.path(), &place.path().join("d"), &inner, &place.path().join("m")] {
-        fs::create_dir_all(folder).expect("mkdir");
+    for directory in [place.path(), &place.path().join("d"), &inner, &place.path().join("m")] {
+        fs::create_dir_all(directory).expect("mkdir");
         for number in 0..70 {
-            fs::write(folder.join(format!("c{number}")), vec![1; number]).expect("write");
-            fs::write(folder.join(format!("z{number}")), vec![2; number]).expect("write");
+            fs::write(directory.join(format!("c{number}")), vec![1; number]).expect("write");
+            fs::write(directory.join(format!("z{number}")), vec![2; number]).expect("write");
         }
-        std::os::unix::fs::symlink("c1", folder.join("f")).expect("link");
+        std::os::unix::fs::symlink("c1", directory.join("f")).expect("link");
     }
     place
 }
@@ -35,7 +35,7 @@ fn walked_with(
     mut meanwhile: impl FnMut(&Look<'_>),
 ) -> Vec<(Vec<u8>, u64)> {
     let look = Look { choice, ahead };
-    let operand = Operand { folder: Arc::new(File::open(place).expect("open").into()), name: b".".to_vec() };
+    let operand = Operand { directory: Arc::new(File::open(place).expect("open").into()), name: b".".to_vec() };
     let mut walk = Walk::new(choice, ahead, vec![operand]);
     let (mut members, mut told) = (Vec::new(), Told::new());
     loop {
@@ -74,10 +74,10 @@ fn the_order_is_the_same_whoever_looked() {
 }
 
 #[test]
-fn a_folder_behind_a_link_comes_before_what_stands_behind_the_link() {
-    let place = tempfile::tempdir().expect("a folder");
-    for folder in ["x", "a"] {
-        fs::create_dir(place.path().join(folder)).expect("mkdir");
+fn a_directory_behind_a_link_comes_before_what_stands_behind_the_link() {
+    let place = tempfile::tempdir().expect("a directory");
+    for directory in ["x", "a"] {
+        fs::create_dir(place.path().join(directory)).expect("mkdir");
     }
     for name in ["x/in", "a/f", "a/z"] {
         fs::write(place.path().join(name), b"1").expect("write");
@@ -144,8 +144,8 @@ fn what_was_looked_at_too_long_ago_is_looked_at_again() {
 }
 
 #[test]
-fn a_folder_with_very_many_names_is_read_in_its_turn() {
-    let place = tempfile::tempdir().expect("a folder");
+fn a_directory_with_very_many_names_is_read_in_its_turn() {
+    let place = tempfile::tempdir().expect("a directory");
     let many = place.path().join("many");
     fs::create_dir(&many).expect("mkdir");
     fs::write(place.path().join("one"), b"1").expect("write");

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// The order of names in a folder.
+/// The order of names in a directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
     /// By their bytes.
@@ -57,11 +57,11 @@ pub struct Choice {
     pub sort: Sort,
     /// Links.
     pub links: Links,
-    /// What is beneath folders that were named.
-    pub folders: Folders,
-    /// Files that say of their folders that they are to be left out.
+    /// What is beneath directories that were named.
+    pub directories: WalkLimits,
+    /// Files that say of their directories that they are to be left out.
     pub tags: Vec<Tag>,
-    /// What is older is left out, but for folders.
+    /// What is older is left out, but for directories.
     pub newer: Option<Newer>,
     /// Files with several names.
     pub hard_links: HardLinks,
@@ -105,9 +105,9 @@ pub struct Archived {
     pub is_directory: bool,
 }
 
-/// What is beneath folders.
+/// What is beneath directories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Folders {
+pub struct WalkLimits {
     /// Nothing: `--no-recursion`.
     pub stays_out: bool,
     /// What lies on other file systems is left out.
@@ -177,7 +177,7 @@ impl NewTime {
 /// A name that was given, and where it is to be found.
 pub struct Operand {
     /// Where: what `-C` led to.
-    pub folder: Arc<OwnedFd>,
+    pub directory: Arc<OwnedFd>,
     /// The name.
     pub name: Vec<u8>,
 }

@@ -1,6 +1,6 @@
-//! Looks at what stands at one name: what it is, its open file or folder, and what only these tell. Nothing here depends on what
+//! Looks at what stands at one name: what it is, its open file or directory, and what only these tell. Nothing here depends on what
 //! was archived before, so that many hands look at many names; what does is the walk's. Opens regular files, reads none. Every
-//! name is used relative to the descriptor of its folder.
+//! name is used relative to the descriptor of its directory.
 
 use super::ahead::{Ahead, Listing, Names, Place};
 use super::choice::{Choice, Links, Renamed};
@@ -18,11 +18,11 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// LIMIT: names in a folder that is read before its turn. One with more is read when the walk goes into it: a tree of nothing else
+/// LIMIT: names in a directory that is read before its turn. One with more is read when the walk goes into it: a tree of nothing else
 /// takes the memory of one.
 const NAMES_AHEAD_MAX: usize = 16 << 10;
 
-/// LIMIT: what is read of a folder at a time, as the C library does.
+/// LIMIT: what is read of a directory at a time, as the C library does.
 const LIST_BYTES: usize = 32 << 10;
 
 const ACCESS_LIST: &[u8] = access_list::ACCESS_LIST.to_bytes();
@@ -38,7 +38,7 @@ pub(super) type Failed = (Operation, io::Error);
 pub(super) struct Looked {
     /// From where the walk began.
     pub path: Vec<u8>,
-    /// Which of its folder's names it is, and whether that says that it is a regular file.
+    /// Which of its directory's names it is, and whether that says that it is a regular file.
     pub index: usize,
     pub is_file: bool,
     pub seen: Result<Seen, Failed>,
@@ -81,13 +81,13 @@ pub(super) enum Inside {
         /// Where its data are, if it has holes.
         extents: Option<Vec<Extent>>,
     },
-    /// What is in a folder, unless the walk stays out of it.
-    Folder(Option<Opened>),
+    /// What is in a directory, unless the walk stays out of it.
+    Directory(Option<Opened>),
 }
 
-/// A folder, to go on in it.
+/// A directory, to go on in it.
 pub(super) struct Opened {
-    pub folder: Arc<OwnedFd>,
+    pub directory: Arc<OwnedFd>,
     /// That it is open, and its names, until the walk comes to it.
     pub _counted: [Counted; 2],
     /// Which one it is.
@@ -112,9 +112,9 @@ pub(super) enum When {
 pub(super) struct At<'a> {
     pub place: &'a Place<'a>,
     pub name: &'a [u8],
-    /// Which of its folder's names it is.
+    /// Which of its directory's names it is.
     pub index: usize,
-    /// The folder says that it is a regular file.
+    /// The directory says that it is a regular file.
     pub is_file: bool,
 }
 
@@ -146,7 +146,7 @@ impl Look<'_> {
         if when == When::Ahead && self.ahead.has_too_much_open() {
             return Some(at.later());
         }
-        let status = self.status(at.place.folder, at.name, at.is_file);
+        let status = self.status(at.place.directory, at.name, at.is_file);
         let seen = match status.map(|(status, file)| self.see(at, &path, status, file, when)) {
             Ok(None) => return None,
             Ok(Some(seen)) => Ok(seen),
@@ -155,29 +155,29 @@ impl Look<'_> {
         Some(at.looked(path, seen))
     }
 
-    /// What is at a name. What the folder says to be a file is opened first, which saves a call; whatever else it turns out to
+    /// What is at a name. What the directory says to be a file is opened first, which saves a call; whatever else it turns out to
     /// be, or cannot be opened, is looked at by name.
     #[inline(always)]
-    fn status(&self, folder: Directory<'_>, name: &[u8], is_file: bool) -> Result<(Status, Option<File>), Failed> {
+    fn status(&self, directory: Directory<'_>, name: &[u8], is_file: bool) -> Result<(Status, Option<File>), Failed> {
         if is_file
             && straight::is_free()
             && let Ok(terminated) = CString::new(name)
-            && let Ok(file) = straight::open(folder, &terminated, how::FILE, 0)
+            && let Ok(file) = straight::open(directory, &terminated, how::FILE, 0)
             && let Ok(status) = straight::status_of(file.as_fd())
             && status.is_regular()
         {
             return Ok((status, Some(File::from(file))));
         }
         if is_file
-            && let Ok(file) = folder.open(name, how::FILE, 0)
+            && let Ok(file) = directory.open(name, how::FILE, 0)
             && let Ok(status) = Status::of(&file)
             && status.is_regular()
         {
             return Ok((status, Some(File::from(file))));
         }
         let looked = match self.choice.links {
-            Links::Followed => folder.status(name, Follow::Yes),
-            Links::Kept => folder.status(name, Follow::No),
+            Links::Followed => directory.status(name, Follow::Yes),
+            Links::Kept => directory.status(name, Follow::No),
         };
         Ok((looked.map_err(|cause| (Operation::Look, cause))?, None))
     }
@@ -195,7 +195,7 @@ impl Look<'_> {
         let inside = match kind {
             Kind::Symlink => self.link(at),
             Kind::Regular => self.file(at, &status, file, &mut attributes),
-            Kind::Directory => match self.folder(at, path, when, &mut attributes) {
+            Kind::Directory => match self.directory(at, path, when, &mut attributes) {
                 Ok(None) => return Some(Seen::Later),
                 Ok(Some(inside)) => Ok(inside),
                 Err(failed) => Err(failed),
@@ -203,13 +203,13 @@ impl Look<'_> {
             _ => Ok(Inside::Nothing),
         };
         if !matches!(kind, Kind::Regular | Kind::Directory) {
-            attributes = self.attributes_of(&Source::at(at.place.folder, at.name, self.choice.links), status.mode());
+            attributes = self.attributes_of(&Source::at(at.place.directory, at.name, self.choice.links), status.mode());
         }
         Some(Seen::Thing(Box::new(Thing { status, kind, inside, attributes })))
     }
 
     fn link(&self, at: &At<'_>) -> Result<Inside, Failed> {
-        let target = at.place.folder.read_link(at.name);
+        let target = at.place.directory.read_link(at.name);
         let target = target.map_err(|cause| (Operation::ReadLink, cause))?;
         Ok(Inside::Link(match &self.choice.rename {
             Some(rename) => rename(&target, Renamed::SymbolicLink),
@@ -235,8 +235,8 @@ impl Look<'_> {
     /// Opens what was looked at by name: what is opened is what is archived, and another file may have got the name since.
     fn open(&self, at: &At<'_>, status: &Status) -> Result<File, Failed> {
         let opened = match self.choice.links {
-            Links::Followed => at.place.folder.open(at.name, how::through_links(how::FILE), 0),
-            Links::Kept => at.place.folder.open(at.name, how::FILE, 0),
+            Links::Followed => at.place.directory.open(at.name, how::through_links(how::FILE), 0),
+            Links::Kept => at.place.directory.open(at.name, how::FILE, 0),
         };
         let file = File::from(opened.map_err(|cause| (Operation::Open, cause))?);
         let now = Status::of(&file).map_err(|cause| (Operation::Look, cause))?;
@@ -246,53 +246,53 @@ impl Look<'_> {
         Ok(file)
     }
 
-    /// Opens a folder and reads its names. None where that is for later.
-    fn folder(
+    /// Opens a directory and reads its names. None where that is for later.
+    fn directory(
         &self,
         at: &At<'_>,
         path: &[u8],
         when: When,
         attributes: &mut Vec<Attribute>,
     ) -> Result<Option<Inside>, Failed> {
-        let stays_out = self.choice.folders.stays_out;
+        let stays_out = self.choice.directories.stays_out;
         if stays_out && !self.choice.looks_into_files() {
-            return Ok(Some(Inside::Folder(None)));
+            return Ok(Some(Inside::Directory(None)));
         }
         if when == When::Ahead && self.ahead.has_listed_enough() {
             return Ok(None);
         }
         let opened = match (self.choice.links, at.place.device) {
-            (Links::Kept, Some(_)) => at.place.folder.open(at.name, how::DIRECTORY, 0),
-            _ => at.place.folder.open(at.name, how::through_links(how::DIRECTORY), 0),
+            (Links::Kept, Some(_)) => at.place.directory.open(at.name, how::DIRECTORY, 0),
+            _ => at.place.directory.open(at.name, how::through_links(how::DIRECTORY), 0),
         };
-        let folder = Arc::new(opened.map_err(|cause| (Operation::Open, cause))?);
-        let status = Status::of(&folder).map_err(|cause| (Operation::Look, cause))?;
-        *attributes = self.attributes_of(&Source::Open(folder.as_fd()), status.mode());
-        let is_elsewhere = self.choice.folders.stays_on_device
+        let directory = Arc::new(opened.map_err(|cause| (Operation::Open, cause))?);
+        let status = Status::of(&directory).map_err(|cause| (Operation::Look, cause))?;
+        *attributes = self.attributes_of(&Source::Open(directory.as_fd()), status.mode());
+        let is_elsewhere = self.choice.directories.stays_on_device
             && at.place.device.is_some_and(|device| device != status.identity().device);
         if stays_out || is_elsewhere {
-            return Ok(Some(Inside::Folder(None)));
+            return Ok(Some(Inside::Directory(None)));
         }
-        let tag = self.choice.tags.iter().position(|tag| tag.is_in(Directory::of(&folder)));
+        let tag = self.choice.tags.iter().position(|tag| tag.is_in(Directory::of(&directory)));
         let names_max = if when == When::Ahead { NAMES_AHEAD_MAX } else { usize::MAX };
-        let names = self.names(&folder, tag.map(|tag| &self.choice.tags[tag]), names_max);
+        let names = self.names(&directory, tag.map(|tag| &self.choice.tags[tag]), names_max);
         let Some(names) = names.map_err(|cause| (Operation::Read, cause))? else { return Ok(None) };
         let _counted = [self.ahead.count_open(), self.ahead.count_listed(names.len())];
-        let listing = self.ahead.list(names, at, path, &folder, status.identity().device);
+        let listing = self.ahead.list(names, at, path, &directory, status.identity().device);
         let (identity, ctime) = (status.identity(), status.status_changed_at());
-        Ok(Some(Inside::Folder(Some(Opened { folder, _counted, identity, ctime, tag, listing }))))
+        Ok(Some(Inside::Directory(Some(Opened { directory, _counted, identity, ctime, tag, listing }))))
     }
 
-    /// The names in a folder; none where there are more than `max`.
-    fn names(&self, folder: &OwnedFd, tag: Option<&Tag>, max: usize) -> io::Result<Option<Names>> {
-        if tag.is_some_and(|tag| tag.keeps != Keeps::FolderAndTag) {
+    /// The names in a directory; none where there are more than `max`.
+    fn names(&self, directory: &OwnedFd, tag: Option<&Tag>, max: usize) -> io::Result<Option<Names>> {
+        if tag.is_some_and(|tag| tag.keeps != Keeps::DirectoryAndTag) {
             return Ok(Some(Names::default()));
         }
         let is_wanted = |name: &[u8]| tag.is_none_or(|tag| name == tag.name);
         let mut names = Names::default();
         let mut buffer = Vec::with_capacity(LIST_BYTES);
-        // Not opened again by its name `.`, which a folder without `x` does not allow.
-        let mut list = RawDir::new(folder, buffer.spare_capacity_mut());
+        // Not opened again by its name `.`, which a directory without `x` does not allow.
+        let mut list = RawDir::new(directory, buffer.spare_capacity_mut());
         while let Some(entry) = list.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
@@ -325,7 +325,7 @@ impl Look<'_> {
         let mut attributes = Vec::new();
         let has = |name: &[u8]| names.contains(&name);
         if choice.lists && has(DEFAULT_LIST) && !has(ACCESS_LIST) {
-            // COMPAT: what the mode says is written as a list where only what is made in the folder has one.
+            // COMPAT: what the mode says is written as a list where only what is made in the directory has one.
             attributes.push(Attribute { name: AttributeName::AccessList, value: access_list::of_mode(mode) });
         }
         for name in names {
@@ -358,11 +358,11 @@ enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// What is at a name that starts at `folder`. Needs `/proc`.
-    fn at(folder: Directory<'a>, name: &[u8], links: Links) -> Self {
+    /// What is at a name that starts at `directory`. Needs `/proc`.
+    fn at(directory: Directory<'a>, name: &[u8], links: Links) -> Self {
         let mut path = Vec::new();
         if !name.starts_with(b"/") {
-            path.extend_from_slice(&own_path(&folder));
+            path.extend_from_slice(&own_path(&directory));
             path.push(b'/');
         }
         path.extend_from_slice(name);

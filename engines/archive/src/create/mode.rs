@@ -5,15 +5,15 @@ use crate::member::Kind;
 /// A rule for modes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModeRule {
-    /// All are this. COMPAT: up to four digits leave the set-id bits that folders have.
-    Digits(u32, FolderBits),
+    /// All are this. COMPAT: up to four digits leave the set-id bits that directories have.
+    Digits(u32, DirectoryBits),
     /// Changes, one after the other.
     Changes(Vec<Change>),
 }
 
-/// What becomes of a folder's set-id bits.
+/// What becomes of a directory's set-id bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FolderBits {
+pub enum DirectoryBits {
     /// They stay.
     Kept,
     /// They are what the digits say.
@@ -29,7 +29,7 @@ pub struct Change {
     cleared: u32,
     sign: Sign,
     bits: u32,
-    /// `X`: execution for folders, and for files that somebody may execute.
+    /// `X`: execution for directories, and for files that somebody may execute.
     executable_where_it_is: bool,
     /// `g=u`: the bits of these, by the mask of their class; 0 where none are meant.
     copied: u32,
@@ -50,7 +50,7 @@ impl ModeRule {
     /// Reads a rule. Where it does not say whose bits are meant, those of all are that `umask` allows. None: it is no rule.
     pub fn parse(text: &str, umask: u32) -> Option<Self> {
         if text.starts_with(|letter: char| letter.is_ascii_digit()) {
-            let bits = if text.len() > 4 { FolderBits::Given } else { FolderBits::Kept };
+            let bits = if text.len() > 4 { DirectoryBits::Given } else { DirectoryBits::Kept };
             let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o7777);
             return mode.map(|mode| Self::Digits(mode, bits));
         }
@@ -63,22 +63,22 @@ impl ModeRule {
 
     /// What becomes of a mode.
     pub fn apply(&self, mode: u32, kind: Kind) -> u32 {
-        let is_folder = kind == Kind::Directory;
+        let is_directory = kind == Kind::Directory;
         let changes = match self {
-            Self::Digits(digits, FolderBits::Kept) if is_folder => return *digits | mode & SET_ID,
+            Self::Digits(digits, DirectoryBits::Kept) if is_directory => return *digits | mode & SET_ID,
             Self::Digits(digits, _) => return *digits,
             Self::Changes(changes) => changes,
         };
         changes.iter().fold(mode, |mode, change| {
-            let executable = change.executable_where_it_is && (is_folder || mode & EXECUTE != 0);
+            let executable = change.executable_where_it_is && (is_directory || mode & EXECUTE != 0);
             let copied = [0o444, 0o222, EXECUTE].into_iter().filter(|bits| mode & change.copied & bits != 0);
             let bits = change.bits | if executable { EXECUTE } else { 0 } | copied.fold(0, |all, bits| all | bits);
             let bits = bits & change.reach;
             match change.sign {
                 Sign::Add => mode | bits,
                 Sign::Remove => mode & !bits,
-                // COMPAT: what is set for a folder leaves its set-id bits.
-                Sign::Set => mode & !(change.cleared & if is_folder { !SET_ID } else { !0 }) | bits,
+                // COMPAT: what is set for a directory leaves its set-id bits.
+                Sign::Set => mode & !(change.cleared & if is_directory { !SET_ID } else { !0 }) | bits,
             }
         })
     }
@@ -138,17 +138,17 @@ mod tests {
 
     #[test]
     fn modes_become_what_chmod_would_make_of_them() {
-        let (file, folder) = (Kind::Regular, Kind::Directory);
+        let (file, directory) = (Kind::Regular, Kind::Directory);
         for (rule, mode, kind, expected) in [
             ("640", 0o755, file, 0o640),
             ("640", 0o2755, file, 0o640),
-            ("0750", 0o2775, folder, 0o2750),
-            ("4750", 0o2775, folder, 0o6750),
-            ("00750", 0o2775, folder, 0o750),
-            ("go-rwx", 0o755, folder, 0o700),
+            ("0750", 0o2775, directory, 0o2750),
+            ("4750", 0o2775, directory, 0o6750),
+            ("00750", 0o2775, directory, 0o750),
+            ("go-rwx", 0o755, directory, 0o700),
             ("u+w,go=rX", 0o457, file, 0o655),
             ("u+w,go=rX", 0o400, file, 0o644),
-            ("a+rX", 0o600, folder, 0o755),
+            ("a+rX", 0o600, directory, 0o755),
             ("a+rX", 0o600, file, 0o644),
             ("+x", 0o600, file, 0o711),
             ("+w", 0o444, file, 0o644),
@@ -157,12 +157,12 @@ mod tests {
             ("=", 0o755, file, 0),
             ("=r", 0o666, file, 0o444),
             ("=w", 0o666, file, 0o200),
-            ("+t", 0o755, folder, 0o1755),
-            ("u=rw", 0o4755, folder, 0o4655),
-            ("u=rw", 0o1755, folder, 0o1655),
+            ("+t", 0o755, directory, 0o1755),
+            ("u=rw", 0o4755, directory, 0o4655),
+            ("u=rw", 0o1755, directory, 0o1655),
             ("o+t", 0o644, file, 0o1644),
             ("u+t", 0o644, file, 0o644),
-            ("g=u", 0o751, folder, 0o771),
+            ("g=u", 0o751, directory, 0o771),
             ("u=g", 0o751, file, 0o551),
             ("g-o", 0o751, file, 0o741),
             ("g=o+x", 0o754, file, 0o754),

@@ -82,7 +82,7 @@ const READABLE_BYTES: usize = 64 << 10;
 
 /// A member as whoever reads its headers will see it; none where nobody can.
 fn as_read(member: Member, header: &[u8], style: &Style) -> Option<Member> {
-    // Pax has room for all that an index tells; only readers take a file for a folder by its name.
+    // Pax has room for all that an index tells; only readers take a file for a directory by its name.
     let is_kept_whole = style.format == Format::Pax
         && style.extended.is_plain()
         && header.len() <= READABLE_BYTES
@@ -124,8 +124,8 @@ mod tests {
             Member { size: 5, stored_bytes: 5, mtime: time(1 << 40, 0), uid: 1 << 40, gid: 1 << 21, ..plain.clone() },
             Member { mtime: time(-5, 999_999_999), atime: Some(time(1, 2)), ctime: Some(time(3, 4)), ..plain.clone() },
             Member { path: vec![b'x'; 300], owner: vec![b'o'; 40], group: "ü".as_bytes().to_vec(), ..plain.clone() },
-            Member { path: b"folder/".to_vec(), kind: Kind::Directory, ..plain.clone() },
-            Member { path: b"folder".to_vec(), kind: Kind::Directory, ..plain.clone() },
+            Member { path: b"directory/".to_vec(), kind: Kind::Directory, ..plain.clone() },
+            Member { path: b"directory".to_vec(), kind: Kind::Directory, ..plain.clone() },
             Member { path: b"link/".to_vec(), kind: Kind::HardLink, link: b"file".to_vec(), ..plain.clone() },
             Member { path: b"file/".to_vec(), size: 600, stored_bytes: 600, ..plain.clone() },
             Member { kind: Kind::Symlink, link: "ü/".repeat(80).into_bytes(), ..plain.clone() },

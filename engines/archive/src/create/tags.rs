@@ -1,4 +1,4 @@
-//! Files that say of the folder they stand in that it, or what else is in it, is not worth an archive.
+//! Files that say of the directory they stand in that it, or what else is in it, is not worth an archive.
 
 use files::{Directory, Follow, how};
 use std::fs::File;
@@ -10,19 +10,19 @@ pub struct Tag {
     pub name: Vec<u8>,
     /// What it begins with; nothing where its name is enough.
     pub signature: &'static [u8],
-    /// What is archived of its folder all the same.
+    /// What is archived of its directory all the same.
     pub keeps: Keeps,
 }
 
-/// What is archived of a folder.
+/// What is archived of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
     /// It with all that is in it.
     All,
     /// It, and the file that says so.
-    FolderAndTag,
+    DirectoryAndTag,
     /// It alone.
-    Folder,
+    Directory,
     /// Nothing.
     Nothing,
 }
@@ -34,12 +34,12 @@ impl Tag {
         Self { name: b"CACHEDIR.TAG".to_vec(), signature, keeps }
     }
 
-    /// Whether it stands in `folder`.
-    pub(super) fn is_in(&self, folder: Directory<'_>) -> bool {
+    /// Whether it stands in `directory`.
+    pub(super) fn is_in(&self, directory: Directory<'_>) -> bool {
         if self.signature.is_empty() {
-            return folder.status(&self.name, Follow::No).is_ok();
+            return directory.status(&self.name, Follow::No).is_ok();
         }
-        let Ok(file) = folder.open(&self.name, how::FILE, 0) else { return false };
+        let Ok(file) = directory.open(&self.name, how::FILE, 0) else { return false };
         let mut head = vec![0; self.signature.len()];
         sys::at_offset::read_full_at(&File::from(file), &mut head, 0).is_ok_and(|read| head[..read] == *self.signature)
     }

@@ -19,8 +19,8 @@ fn packing(name: &str) -> Packing {
     Packing { format, options }
 }
 
-/// The archive of `folder`, and how many things were told of it that are no members.
-fn archive(folder: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>, usize) {
+/// The archive of `directory`, and how many things were told of it that are no members.
+fn archive(directory: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>, usize) {
     let output = tempfile::NamedTempFile::new().expect("a file");
     let (choice, style, told) = (Choice::default(), Style::default(), AtomicUsize::new(0));
     let on_event = |event| {
@@ -28,7 +28,7 @@ fn archive(folder: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>, u
             told.fetch_add(1, Ordering::Relaxed);
         }
     };
-    let operand = Operand { folder: Arc::new(File::open(folder).expect("open").into()), name: b".".to_vec() };
+    let operand = Operand { directory: Arc::new(File::open(directory).expect("open").into()), name: b".".to_vec() };
     let what = Creation {
         choice: &choice,
         operands: Mutex::new(vec![operand]),
@@ -59,11 +59,11 @@ fn archive(folder: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>, u
 }
 
 fn tree() -> tempfile::TempDir {
-    let place = tempfile::tempdir().expect("a folder");
+    let place = tempfile::tempdir().expect("a directory");
     for number in 0..200_usize {
-        let folder = place.path().join(format!("d{}", number / 20));
-        std::fs::create_dir_all(&folder).expect("mkdir");
-        std::fs::write(folder.join(format!("f{number}")), vec![number as u8; number * 97]).expect("write");
+        let directory = place.path().join(format!("d{}", number / 20));
+        std::fs::create_dir_all(&directory).expect("mkdir");
+        std::fs::write(directory.join(format!("f{number}")), vec![number as u8; number * 97]).expect("write");
     }
     std::fs::write(place.path().join("large"), testkit::data::mixed(3_000_000, 1)).expect("write");
     std::fs::hard_link(place.path().join("large"), place.path().join("other")).expect("link");

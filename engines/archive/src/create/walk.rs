@@ -15,15 +15,15 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// A folder that is being gone through.
+/// A directory that is being gone through.
 struct Level {
     /// None while it is closed.
-    folder: Option<Arc<OwnedFd>>,
+    directory: Option<Arc<OwnedFd>>,
     /// Bytes of [`Walk::path`] that are its name, with a slash.
     path_bytes: usize,
     /// None when all of them were had: one level more for each of a hundred thousand should take little.
     listing: Option<Arc<Listing>>,
-    /// What was looked at in the folder above behind this one: a link that is followed, a file that became a folder.
+    /// What was looked at in the directory above behind this one: a link that is followed, a file that became a directory.
     above: Option<Box<Batch>>,
     /// Device and number.
     identity: Identity,
@@ -52,7 +52,7 @@ pub struct Walk<'a> {
     levels: Vec<Level>,
     /// The name of the deepest level, with a slash.
     path: Vec<u8>,
-    /// Which name of each folder is the way to the deepest level.
+    /// Which name of each directory is the way to the deepest level.
     order: Vec<usize>,
     /// What was looked at and comes next, in the deepest level.
     batch: Batch,
@@ -99,15 +99,15 @@ impl<'a> Walk<'a> {
                 }
                 continue;
             } else {
-                let Operand { folder, name } = self.operands.next()?;
-                let place = Place { folder: Directory::of(&folder), path: b"", device: None, order: &[] };
+                let Operand { directory, name } = self.operands.next()?;
+                let place = Place { directory: Directory::of(&directory), path: b"", device: None, order: &[] };
                 (self.look.at(&At { place: &place, name: &name, index: 0, is_file: false }, When::Now), 0)
             };
             let Some(Looked { path, seen, .. }) = looked else { continue };
             match seen.and_then(|seen| self.take(&path, index, seen, tell)) {
                 Ok(Some((member, data))) => return Some(Found { path, member, data }),
                 Ok(None) => {}
-                // The folder had it; who names what is not there has made a mistake.
+                // The directory had it; who names what is not there has made a mistake.
                 Err((_, cause)) if !self.levels.is_empty() && cause.kind() == io::ErrorKind::NotFound => {
                     tell.push(Event::Vanished { path });
                 }
@@ -120,11 +120,11 @@ impl<'a> Walk<'a> {
     fn as_it_is_now(&self, looked: Looked) -> Option<Looked> {
         // What failed may have failed for want of something that the whole machine is short of: it is tried again.
         let is_known = !matches!(looked.seen, Ok(Seen::Later) | Err(_)) && self.batch.is_fresh();
-        let Some(Level { folder: Some(folder), identity, .. }) = self.levels.last().filter(|_| !is_known) else {
+        let Some(Level { directory: Some(directory), identity, .. }) = self.levels.last().filter(|_| !is_known) else {
             return Some(looked);
         };
         let place = Place {
-            folder: Directory::of(folder),
+            directory: Directory::of(directory),
             path: &self.path,
             device: Some(identity.device),
             order: &self.order,
@@ -133,11 +133,11 @@ impl<'a> Walk<'a> {
         self.look.at(&At { place: &place, name, index, is_file }, When::Now)
     }
 
-    /// Goes back to the folder above, which is opened again where it was closed meanwhile.
+    /// Goes back to the directory above, which is opened again where it was closed meanwhile.
     fn leave(&mut self, tell: &mut Told) {
         let Some(left) = self.levels.pop() else { return };
         self.order.pop();
-        let now = left.folder.as_ref().and_then(|folder| Status::of(folder).ok());
+        let now = left.directory.as_ref().and_then(|directory| Status::of(directory).ok());
         if now.is_some_and(|now| now.status_changed_at() != left.ctime) {
             let slashes = usize::from(self.path.len() > 1);
             tell.push(Event::Changed { path: self.path[..self.path.len() - slashes].to_vec() });
@@ -147,13 +147,13 @@ impl<'a> Walk<'a> {
         if let Some(above) = left.above {
             self.batch = *above;
         }
-        let Some(above) = self.levels.last_mut().filter(|above| above.folder.is_none()) else { return };
-        let again = left.folder.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)).and_then(|folder| {
-            let again = Directory::of(&folder).open_same(c"..", above.identity)?;
+        let Some(above) = self.levels.last_mut().filter(|above| above.directory.is_none()) else { return };
+        let again = left.directory.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)).and_then(|directory| {
+            let again = Directory::of(&directory).open_same(c"..", above.identity)?;
             again.ok_or_else(|| io::Error::other("what was in it has been moved meanwhile"))
         });
         match again {
-            Ok(again) => above.folder = Some(Arc::new(again)),
+            Ok(again) => above.directory = Some(Arc::new(again)),
             Err(cause) if above.listing.is_some() || !self.batch.is_over() => {
                 let path = self.path.clone();
                 tell.push(Event::NotArchived { path, operation: Operation::GoBackInto, cause });
@@ -208,7 +208,7 @@ impl<'a> Walk<'a> {
                 let source = || Arc::new(FileData::new(file, extents, path.to_vec(), &status, counted));
                 (member.stored_bytes > 0).then(source)
             }
-            Inside::Folder(opened) => {
+            Inside::Directory(opened) => {
                 let keeps = opened.map_or(Ok(Keeps::All), |opened| self.enter(path, index, opened, tell))?;
                 if is_no_newer || keeps == Keeps::Nothing {
                     return Ok(None);
@@ -335,13 +335,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Goes on in a folder. What is archived of it.
+    /// Goes on in a directory. What is archived of it.
     fn enter(&mut self, path: &[u8], index: usize, opened: Opened, tell: &mut Told) -> Result<Keeps, Failed> {
-        let Opened { folder, identity, ctime, tag, listing, .. } = opened;
+        let Opened { directory, identity, ctime, tag, listing, .. } = opened;
         let is_loop =
             self.choice.links == Links::Followed && self.levels.iter().any(|level| level.identity == identity);
         if is_loop {
-            return Err((Operation::GoInto, io::Error::other("it is a folder that it lies in")));
+            return Err((Operation::GoInto, io::Error::other("it is a directory that it lies in")));
         }
         if let Some(tag) = tag.map(|tag| &self.choice.tags[tag]) {
             tell.push(Event::Tagged { path: path.to_vec(), tag: tag.name.clone(), keeps: tag.keeps });
@@ -360,13 +360,13 @@ impl<'a> Walk<'a> {
         let path_bytes = self.path.len();
         let above = std::mem::replace(&mut self.batch, Batch::empty());
         let above = (!above.is_over()).then(|| Box::new(above));
-        self.levels.push(Level { folder: Some(folder), path_bytes, listing, above, identity, ctime });
-        // Where links are followed, what is above a folder is not where we came from.
+        self.levels.push(Level { directory: Some(directory), path_bytes, listing, above, identity, ctime });
+        // Where links are followed, what is above a directory is not where we came from.
         if self.choice.links == Links::Kept
             && let Some(far) = self.levels.len().checked_sub(self.look.ahead.levels_open_max() + 1)
             && far > 0
         {
-            self.levels[far].folder = None;
+            self.levels[far].directory = None;
         }
         Ok(Keeps::All)
     }
@@ -375,8 +375,8 @@ impl<'a> Walk<'a> {
 impl Level {
     /// The next names, looked at.
     fn take(&mut self, path: &[u8], order: &[usize], look: &Look<'_>) -> Option<Batch> {
-        let (Some(folder), Some(listing)) = (&self.folder, &self.listing) else { return None };
-        let place = Place { folder: Directory::of(folder), path, device: Some(self.identity.device), order };
+        let (Some(directory), Some(listing)) = (&self.directory, &self.listing) else { return None };
+        let place = Place { directory: Directory::of(directory), path, device: Some(self.identity.device), order };
         let batch = listing.take(&place, look);
         if listing.is_over() {
             self.listing = None;

@@ -1,5 +1,5 @@
-//! Folders whose metadata come when everything in them is there. Kept by name in the folder above, and gone through from there, so that
-//! folders in one another cost what they are and not what their paths would: in memory, and in names that the kernel looks up.
+//! Directories whose metadata come when everything in them is there. Kept by name in the directory above, and gone through from there, so that
+//! directories in one another cost what they are and not what their paths would: in memory, and in names that the kernel looks up.
 
 use super::name::Name;
 use super::way::Way;
@@ -10,7 +10,7 @@ use std::collections::{HashMap, hash_map};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What a folder gets: what is needed of its member, since there may be hundreds of thousands.
+/// What a directory gets: what is needed of its member, since there may be hundreds of thousands.
 pub struct Later {
     mode: u32,
     owner: (u64, u64),
@@ -21,7 +21,7 @@ pub struct Later {
     name: Name,
 }
 
-/// What few folders get.
+/// What few directories get.
 struct Rare {
     atime: Option<Time>,
     attributes: Vec<Attribute>,
@@ -43,22 +43,22 @@ impl Later {
     }
 }
 
-/// A number of what is noted. LIMIT: four thousand millions of folders: what is noted of them has hundreds of gigabytes.
+/// A number of what is noted. LIMIT: four thousand millions of directories: what is noted of them has hundreds of gigabytes.
 type Number = u32;
 
 fn number(count: usize) -> Number {
     Number::try_from(count).expect("memory ends before the numbers do")
 }
 
-/// A folder of the archive, or on the way to one.
+/// A directory of the archive, or on the way to one.
 #[derive(Default)]
 struct Node {
     inside: Inside,
-    /// Where among [`LaterFolders::laters`] it stands, once it has stood there.
+    /// Where among [`LaterDirectories::laters`] it stands, once it has stood there.
     later: Option<Number>,
 }
 
-/// The folders in a folder, by name: mostly none, or one.
+/// The directories in a directory, by name: mostly none, or one.
 #[derive(Default)]
 enum Inside {
     #[default]
@@ -67,7 +67,7 @@ enum Inside {
     Many(Box<Names>),
 }
 
-/// Elsewhere, so that a folder with one folder in it or none, which is nearly every one, has no room for it.
+/// Elsewhere, so that a directory with one directory in it or none, which is nearly every one, has no room for it.
 struct Names(HashMap<Box<[u8]>, Number>);
 
 impl Inside {
@@ -114,8 +114,8 @@ impl Ahead {
     }
 }
 
-/// All folders that get something later. The last of a path is in force.
-pub struct LaterFolders {
+/// All directories that get something later. The last of a path is in force.
+pub struct LaterDirectories {
     /// The first is the root.
     nodes: Vec<Node>,
     /// What they get; nothing where something else stands there by now. In one place, since each by itself would take half as much again.
@@ -123,7 +123,7 @@ pub struct LaterFolders {
     way: Way<Number>,
 }
 
-impl Default for LaterFolders {
+impl Default for LaterDirectories {
     fn default() -> Self {
         Self { nodes: vec![Node::default()], laters: Vec::new(), way: Way::default() }
     }
@@ -131,17 +131,17 @@ impl Default for LaterFolders {
 
 const ROOT: Number = 0;
 
-/// What a folder gets that comes again.
+/// What a directory gets that comes again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     /// What comes with it now.
     Anew,
-    /// What came first: folders that are there stay as they are.
+    /// What came first: directories that are there stay as they are.
     AsBefore,
 }
 
-impl LaterFolders {
-    /// Notes what the folder at `member`'s path gets; `name` is what the archive calls it; `again` is for one that came before.
+impl LaterDirectories {
+    /// Notes what the directory at `member`'s path gets; `name` is what the archive calls it; `again` is for one that came before.
     pub fn note(&mut self, member: &Member, name: Name, again: Again) {
         let path = member.path.as_slice();
         let mut at = ROOT;
@@ -194,7 +194,7 @@ impl LaterFolders {
         node
     }
 
-    /// Calls `restore` with each folder and its name in the archive, those in a folder before the folder itself: a mode may bar the way.
+    /// Calls `restore` with each directory and its name in the archive, those in a directory before the directory itself: a mode may bar the way.
     pub fn deepest_first(self, root: &Root, restore: impl FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)) {
         let Self { mut nodes, laters, .. } = self;
         let top = std::mem::take(&mut nodes[ROOT as usize]);
@@ -203,10 +203,10 @@ impl LaterFolders {
     }
 }
 
-/// LIMIT: folders that are held open, the deepest ones. One that was closed is found again from the one in it.
+/// LIMIT: directories that are held open, the deepest ones. One that was closed is found again from the one in it.
 const OPEN_MAX: usize = 48;
 
-/// Where a folder is.
+/// Where a directory is.
 enum At {
     Open(OwnedFd),
     /// Which one it was.
@@ -217,12 +217,12 @@ enum At {
 
 fn opened(opened: io::Result<OwnedFd>) -> At {
     match opened {
-        Ok(folder) => At::Open(folder),
+        Ok(directory) => At::Open(directory),
         Err(error) => At::Failed(error.raw_os_error()),
     }
 }
 
-/// A folder that is being gone through.
+/// A directory that is being gone through.
 struct Level {
     at: At,
     /// Bytes of [`Descent::path`] that are its path.
@@ -258,7 +258,7 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
         self.path.extend_from_slice(name);
         let Some(above) = self.levels.last() else { return };
         let at = match &above.at {
-            At::Open(folder) => opened(self.open(Directory::of(folder), name, self.is_to_be_changed(later))),
+            At::Open(directory) => opened(self.open(Directory::of(directory), name, self.is_to_be_changed(later))),
             At::Closed(_) => At::Failed(None),
             At::Failed(error) => At::Failed(*error),
         };
@@ -272,7 +272,7 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
         later.is_some_and(|there| self.laters[there as usize].is_some())
     }
 
-    /// A folder that gets something is never opened through a link; links on the way to one lead where they lead, beneath the root.
+    /// A directory that gets something is never opened through a link; links on the way to one lead where they lead, beneath the root.
     fn open(&self, above: Directory<'_>, name: &[u8], is_to_be_changed: bool) -> io::Result<OwnedFd> {
         if name.is_empty() {
             return by_path(self.root, &self.path);
@@ -285,7 +285,7 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
         }
     }
 
-    /// The folder above is found again before this one gets a mode that may bar the way to it.
+    /// The directory above is found again before this one gets a mode that may bar the way to it.
     fn leave(&mut self) {
         let Some(Level { at, path_bytes, later, .. }) = self.levels.pop() else { return };
         let above_bytes = self.levels.last().map_or(0, |above| above.path_bytes);
@@ -296,12 +296,12 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
         }
         if let Some(later) = later.and_then(|there| self.laters[there as usize].take()) {
             let name = later.name.whole(&self.path[..path_bytes]);
-            let folder = match &at {
-                At::Open(folder) => Ok(folder.as_fd()),
+            let directory = match &at {
+                At::Open(directory) => Ok(directory.as_fd()),
                 At::Failed(Some(error)) => Err(io::Error::from_raw_os_error(*error)),
                 At::Failed(None) | At::Closed(_) => Err(io::Error::other("it was moved meanwhile")),
             };
-            (self.restore)(later, name, folder);
+            (self.restore)(later, name, directory);
         }
         self.path.truncate(above_bytes);
     }
@@ -309,19 +309,19 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
 
 /// An absolute name begins with the root of everything, which has no name.
 fn by_path(root: &Root, path: &[u8]) -> io::Result<OwnedFd> {
-    root.open_folder(if path.is_empty() { b"/" } else { path }, LinksOnTheWay::FollowBeneath)
+    root.open_directory(if path.is_empty() { b"/" } else { path }, LinksOnTheWay::FollowBeneath)
 }
 
-/// Closes a folder, having noted which one it is.
+/// Closes a directory, having noted which one it is.
 fn close(level: &mut Level) {
-    if let At::Open(folder) = &level.at
-        && let Ok(status) = Status::of(folder)
+    if let At::Open(directory) = &level.at
+        && let Ok(status) = Status::of(directory)
     {
         level.at = At::Closed(status.identity());
     }
 }
 
-/// The folder above `below`, if it is the one that it was: from there, or by its path.
+/// The directory above `below`, if it is the one that it was: from there, or by its path.
 fn again(below: &At, identity: Identity, by_path: impl FnOnce() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
     if let At::Open(below) = below
         && let Ok(Some(found)) = Directory::of(below).open_same(c"..", identity)
@@ -340,9 +340,9 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
 
-    fn noted(folders: &[(&str, &str)]) -> LaterFolders {
-        let mut later = LaterFolders::default();
-        for (path, name) in folders {
+    fn noted(directories: &[(&str, &str)]) -> LaterDirectories {
+        let mut later = LaterDirectories::default();
+        for (path, name) in directories {
             let member = Member { path: path.as_bytes().to_vec(), ..Member::default() };
             later.note(&member, Name::new(name.as_bytes(), path.as_bytes()), Again::Anew);
         }
@@ -350,21 +350,21 @@ mod tests {
     }
 
     /// The names in the order in which they come, with the numbers of errors.
-    fn told(later: LaterFolders, root: &Path) -> Vec<(String, Option<i32>)> {
+    fn told(later: LaterDirectories, root: &Path) -> Vec<(String, Option<i32>)> {
         let root = Root::open(root.as_os_str().as_bytes(), Reach::Beneath).expect("open");
         let mut told = Vec::new();
-        later.deepest_first(&root, |_, name, folder| {
+        later.deepest_first(&root, |_, name, directory| {
             told.push((
                 String::from_utf8_lossy(&name).into_owned(),
-                folder.err().and_then(|error| error.raw_os_error()),
+                directory.err().and_then(|error| error.raw_os_error()),
             ));
         });
         told
     }
 
     #[test]
-    fn each_folder_comes_once_and_behind_what_is_in_it() {
-        let place = tempfile::tempdir().expect("a folder");
+    fn each_directory_comes_once_and_behind_what_is_in_it() {
+        let place = tempfile::tempdir().expect("a directory");
         std::fs::create_dir_all(place.path().join("a/b/c")).expect("mkdir");
         std::fs::create_dir_all(place.path().join("e/f")).expect("mkdir");
         let mut later = noted(&[
@@ -390,15 +390,15 @@ mod tests {
 
     #[test]
     fn a_chain_is_gone_through_and_its_links_are_not_followed_at_the_end() {
-        let place = tempfile::tempdir().expect("a folder");
+        let place = tempfile::tempdir().expect("a directory");
         let path = ["d"; 200].join("/");
         std::fs::create_dir_all(place.path().join(&path)).expect("mkdir");
         std::os::unix::fs::symlink("d/d/d", place.path().join("in")).expect("symlink");
         let ends = || path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
         let chain: Vec<&str> = ends().map(|end| &path[..end]).collect();
-        let folders: Vec<(&str, &str)> =
+        let directories: Vec<(&str, &str)> =
             chain.iter().map(|path| (*path, *path)).chain([("in/d", "through"), ("in", "itself")]).collect();
-        let told_of_all = told(noted(&folders), place.path());
+        let told_of_all = told(noted(&directories), place.path());
         assert_eq!(told_of_all.len(), 202);
         let failed: Vec<_> = told_of_all.iter().filter(|(_, error)| error.is_some()).collect();
         assert_eq!(failed.len(), 2, "a link gets nothing, and nothing is found through it: {failed:?}");

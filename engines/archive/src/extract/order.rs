@@ -26,8 +26,8 @@ struct Seen {
 /// Greater ones need more care. Two paths with one hash share the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    Folder,
-    NoFolder,
+    Directory,
+    NoDirectory,
     InTurn,
 }
 
@@ -46,7 +46,7 @@ pub type Ask<'a> = Box<dyn Fn(&[u8]) -> bool + Send + 'a>;
 /// What stands on the disk that decides about order.
 #[derive(Default)]
 pub struct There<'a> {
-    /// Whether a link does: asked of each folder that is gone into. None where no links were there before.
+    /// Whether a link does: asked of each directory that is gone into. None where no links were there before.
     pub is_link: Option<Ask<'a>>,
     /// Whether a file with other names does: asked of files that are written over in place. None where none are.
     pub has_names: Option<Ask<'a>>,
@@ -61,7 +61,7 @@ pub struct Order<'a> {
     links: Links,
     /// Hashes that nobody can choose names for.
     keys: RandomState,
-    /// The folders on the way to the member before, by hash. They are used by what is under way as long as they are here.
+    /// The directories on the way to the member before, by hash. They are used by what is under way as long as they are here.
     way: Way<u64>,
     /// The chunk that used them last.
     way_ticket: u64,
@@ -91,9 +91,9 @@ impl<'a> Order<'a> {
             self.seen.retain(|_, seen| seen.ticket >= done);
             self.seen_enough = SEEN_MAX.max(2 * self.seen.len());
         }
-        let what = if member.kind == Kind::Directory { What::Folder } else { What::NoFolder };
+        let what = if member.kind == Kind::Directory { What::Directory } else { What::NoDirectory };
         let path = self.go_to(&member.path);
-        let own = self.under_way(path, done).is_some_and(|seen| seen.max(what) > What::Folder);
+        let own = self.under_way(path, done).is_some_and(|seen| seen.max(what) > What::Directory);
         let way = self.way_is_unsure(done);
         let source = member.kind == Kind::HardLink && self.is_to_be_waited_for(&member.link, done);
         if way {
@@ -110,8 +110,8 @@ impl<'a> Order<'a> {
     pub fn is_in(&mut self, member: &Member, ticket: u64, when: When) {
         let what = match (when, member.kind) {
             (When::InTurn, _) => What::InTurn,
-            (When::AtOnce, Kind::Directory) => What::Folder,
-            (When::AtOnce, _) => What::NoFolder,
+            (When::AtOnce, Kind::Directory) => What::Directory,
+            (When::AtOnce, _) => What::NoDirectory,
         };
         let path = self.go_to(&member.path);
         self.way_ticket = self.way_ticket.max(ticket);
@@ -121,18 +121,18 @@ impl<'a> Order<'a> {
             // Whoever changes what it leads to, or the way to that, must wait for it.
             let mut hashes = way_to(&self.keys, &member.link).peekable();
             while let Some(hash) = hashes.next() {
-                let what = if hashes.peek().is_none() { What::NoFolder } else { What::Folder };
+                let what = if hashes.peek().is_none() { What::NoDirectory } else { What::Directory };
                 note(&mut self.seen, hash, ticket, what);
             }
-            // It may lead to a folder on the way.
+            // It may lead to a directory on the way.
             self.sure = 0;
         }
     }
 
-    /// Goes to `path` and returns its hash. Folders that are left were used up to the chunk that used the way last.
+    /// Goes to `path` and returns its hash. Directories that are left were used up to the chunk that used the way last.
     fn go_to(&mut self, path: &[u8]) -> u64 {
         let Self { seen, way, way_ticket, keys, sure, there, links, .. } = self;
-        let ahead = way.leave_for(path, |folder| note(seen, folder, *way_ticket, What::Folder));
+        let ahead = way.leave_for(path, |directory| note(seen, directory, *way_ticket, What::Directory));
         *sure = way.depth().min(*sure);
         let mut hash = way.last().copied().unwrap_or_default();
         let mut end = path.len() - ahead.len();
@@ -142,7 +142,7 @@ impl<'a> Order<'a> {
             end += name.len();
             if names.peek().is_some() {
                 if there.is_link.as_ref().is_some_and(|is_link| is_link(&path[..end])) {
-                    note(seen, hash, links.one_more(*way_ticket), What::NoFolder);
+                    note(seen, hash, links.one_more(*way_ticket), What::NoDirectory);
                 }
                 way.enter(name, hash);
                 end += 1;
@@ -155,21 +155,21 @@ impl<'a> Order<'a> {
         self.seen.get(&path).filter(|seen| seen.ticket >= done).map(|seen| seen.what)
     }
 
-    /// Whether a folder on the way may not be one yet, or no longer. Those above the first such folder need not be looked at again: whatever is
+    /// Whether a directory on the way may not be one yet, or no longer. Those above the first such directory need not be looked at again: whatever is
     /// noted later is noted of another path, or makes all of them be looked at again.
     fn way_is_unsure(&mut self, done: u64) -> bool {
-        let is_unsure = |&folder: &u64| self.under_way(folder, done).is_some_and(|what| what > What::Folder);
-        let sure = self.way.levels(self.sure).take_while(|folder| !is_unsure(folder)).count();
+        let is_unsure = |&directory: &u64| self.under_way(directory, done).is_some_and(|what| what > What::Directory);
+        let sure = self.way.levels(self.sure).take_while(|directory| !is_unsure(directory)).count();
         self.sure += sure;
         self.sure < self.way.depth()
     }
 
-    /// Whether a hard link to `link` must wait for it, or for a folder on the way to it.
+    /// Whether a hard link to `link` must wait for it, or for a directory on the way to it.
     fn is_to_be_waited_for(&self, link: &[u8], done: u64) -> bool {
         let mut hashes = way_to(&self.keys, link).peekable();
         while let Some(hash) = hashes.next() {
             let is_last = hashes.peek().is_none();
-            if self.under_way(hash, done).is_some_and(|what| is_last || what > What::Folder) {
+            if self.under_way(hash, done).is_some_and(|what| is_last || what > What::Directory) {
                 return true;
             }
         }
@@ -202,7 +202,7 @@ impl Links {
     }
 }
 
-/// Hashes of the folders on the way to `path`, the furthest first, and its own.
+/// Hashes of the directories on the way to `path`, the furthest first, and its own.
 fn way_to(keys: &RandomState, path: &[u8]) -> impl Iterator<Item = u64> {
     path.split(|&byte| byte == b'/').scan(0, |above, name| {
         *above = keys.hash_one((*above, name));
@@ -265,8 +265,8 @@ mod tests {
         assert_eq!(order.when(&member("d/d", Kind::Symlink), 20, 19), When::InTurn, "it is on the way");
     }
 
-    /// What must wait by the plainest rules: whatever has its path, a folder on its way or what it leads to in common with something under way,
-    /// unless both need folders there and nothing else.
+    /// What must wait by the plainest rules: whatever has its path, a directory on its way or what it leads to in common with something under way,
+    /// unless both need directories there and nothing else.
     fn must_wait(under_way: &[(Member, u64)], member: &Member, done: u64) -> bool {
         fn uses(member: &Member) -> Vec<(String, bool)> {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -280,8 +280,8 @@ mod tests {
             uses
         }
         under_way.iter().filter(|(_, ticket)| *ticket >= done).any(|(other, _)| {
-            uses(other).iter().any(|(path, is_folder)| {
-                uses(member).iter().any(|(own, own_is_folder)| own == path && !(*is_folder && *own_is_folder))
+            uses(other).iter().any(|(path, is_directory)| {
+                uses(member).iter().any(|(own, own_is_directory)| own == path && !(*is_directory && *own_is_directory))
             })
         })
     }
@@ -324,12 +324,12 @@ mod tests {
         {
             assert_eq!(order.when(&member(path, kind), 1, 0), When::AtOnce, "{path}");
         }
-        assert_eq!(order.when(&member("d", Kind::Directory), 2, 0), When::AtOnce, "a folder twice");
-        assert_eq!(order.when(&member("e/f", Kind::Directory), 2, 0), When::AtOnce, "a folder behind its content");
+        assert_eq!(order.when(&member("d", Kind::Directory), 2, 0), When::AtOnce, "a directory twice");
+        assert_eq!(order.when(&member("e/f", Kind::Directory), 2, 0), When::AtOnce, "a directory behind its content");
     }
 
     #[test]
-    fn the_same_path_twice_and_ways_through_what_is_no_folder_wait() {
+    fn the_same_path_twice_and_ways_through_what_is_no_directory_wait() {
         for (first, then) in [
             (member("a", Kind::Regular), member("a", Kind::Regular)),
             (member("a", Kind::Regular), member("a", Kind::Directory)),

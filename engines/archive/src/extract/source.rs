@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const STRETCH_BYTES: u64 = 512 << 10;
 /// Members of a chunk, where they are small.
 const MEMBERS_MAX: usize = 128;
-/// A chunk ends where the folder changes when it has this much: two workers then seldom make names in one folder.
+/// A chunk ends where the directory changes when it has this much: two workers then seldom make names in one directory.
 const MEMBERS_WORTH_IT: usize = 12;
 const BYTES_WORTH_IT: u64 = 128 << 10;
 /// LIMIT: bytes of names in a chunk without data in a block, unless one alone has more; each may have a mebibyte. Those of usual archives have a tenth of this.
@@ -319,16 +319,16 @@ impl<'a> Slicer<'a> {
         chunk.archive = self.feed.file().cloned();
         let ExtractChunk { entries, stretch, .. } = chunk;
         let entries = entries.get_mut();
-        let mut folder: Option<Vec<u8>> = None;
+        let mut directory: Option<Vec<u8>> = None;
         let mut names_bytes = 0;
         while entries.len() < MEMBERS_MAX && names_bytes < NAMES_BYTES {
             let Some(current) = self.next(entries, &mut names_bytes, |_| true)? else { break };
             let member = Arc::clone(&current.member);
             let end = member.data_offset + member.stored_bytes;
             let taken = stretch.map_or(0, |(_, bytes)| bytes as u64);
-            let this_folder = split(&member.path).0;
+            let this_directory = split(&member.path).0;
             let is_enough = entries.len() >= MEMBERS_WORTH_IT || taken >= BYTES_WORTH_IT;
-            if is_enough && folder.as_deref().is_some_and(|folder| folder != this_folder) {
+            if is_enough && directory.as_deref().is_some_and(|directory| directory != this_directory) {
                 self.current = Some(current);
                 break;
             }
@@ -356,7 +356,7 @@ impl<'a> Slicer<'a> {
                 Carry::InBlock { from: (member.data_offset - from) as usize, bytes: member.stored_bytes as usize }
             };
             let is_alone = matches!(carry, Carry::InArchive { .. });
-            folder = Some(this_folder.to_vec());
+            directory = Some(this_directory.to_vec());
             names_bytes += member.path.len() + member.link.len();
             let Current { name, when, .. } = current;
             entries.push(Entry::Item(Item { member, name, carry, when, outcome: None }));

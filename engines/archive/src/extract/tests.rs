@@ -4,7 +4,7 @@
 use super::*;
 use crate::blocks::BlockSource;
 use crate::member::{Device, Extent, Time};
-use crate::place::{Existing, FolderLinks, Reach, Restore};
+use crate::place::{DirectoryLinks, Existing, Reach, Restore};
 use crate::read::Grammar;
 use crate::select::{Named, Naming};
 use crate::source::FileSource;
@@ -52,7 +52,7 @@ fn link(archive: &mut Vec<u8>, path: &str, kind: Kind, target: &str) {
     add(archive, Member { path: path.into(), kind, link: target.into(), ..Member::default() }, b"");
 }
 
-fn folder(archive: &mut Vec<u8>, path: &str, mode: u32) {
+fn directory(archive: &mut Vec<u8>, path: &str, mode: u32) {
     add(archive, Member { path: path.into(), kind: Kind::Directory, mode, ..Member::default() }, b"");
 }
 
@@ -76,8 +76,8 @@ fn extract_into(place: &Path, archive: &[u8], from: From, width: usize, existing
     };
     let root = Root::open(place.as_os_str().as_bytes(), Reach::Beneath).expect("open");
     let restore = Restore { times: crate::place::Choice::Restored, ..Restore::default() };
-    let (umask, umask_of_others, folder_links) = (0o022, 0o022, FolderLinks::Replace);
-    let manner = Manner { existing, restore, umask, umask_of_others, folder_links, open_folders: 1 + width };
+    let (umask, umask_of_others, directory_links) = (0o022, 0o022, DirectoryLinks::Replace);
+    let manner = Manner { existing, restore, umask, umask_of_others, directory_links, open_directories: 1 + width };
     let told = Mutex::new(Vec::new());
     let on_event = |event: Event| {
         let line = match event {
@@ -89,7 +89,7 @@ fn extract_into(place: &Path, archive: &[u8], from: From, width: usize, existing
         };
         told.lock().push(line);
     };
-    let (unfinished, changed) = (Unfinished::default(), FoldersChanged::default());
+    let (unfinished, changed) = (Unfinished::default(), DirectoriesChanged::default());
     let what = Extraction {
         feed: Mutex::new(Some(feed)),
         rules: Rules { grammar: Grammar::Lenient, ..Rules::default() },
@@ -161,7 +161,7 @@ fn everywhere(archive: &[u8], prepare: impl Fn(&Path)) -> (Vec<String>, Vec<Stri
     let mut first = None;
     for width in [0, 1, 2, 8] {
         for from in [From::File, From::Blocks(1 << 20), From::Blocks(1000), From::Blocks(512), From::Blocks(77)] {
-            let place = tempfile::tempdir().expect("a folder");
+            let place = tempfile::tempdir().expect("a directory");
             std::fs::create_dir(place.path().join("root")).expect("mkdir");
             prepare(place.path());
             let told = extract_into(&place.path().join("root"), archive, from, width, Existing::Replace);
@@ -176,7 +176,7 @@ fn everywhere(archive: &[u8], prepare: impl Fn(&Path)) -> (Vec<String>, Vec<Stri
 #[test]
 fn every_kind_of_member_arrives_in_every_way() {
     let mut archive = Vec::new();
-    folder(&mut archive, "d/", 0o555);
+    directory(&mut archive, "d/", 0o555);
     for number in 0..300_usize {
         file(&mut archive, &format!("d/{}/f{number}", number / 20), &vec![number as u8; number * 7]);
     }
@@ -190,7 +190,7 @@ fn every_kind_of_member_arrives_in_every_way() {
     end_archive(archive.len() as u64, &mut archive);
     let mut without_fifo = archive.clone();
     without_fifo.truncate(archive.len());
-    let place = tempfile::tempdir().expect("a folder");
+    let place = tempfile::tempdir().expect("a directory");
     let told = extract_into(place.path(), &archive, From::File, 2, Existing::Replace);
     assert_eq!(told.len(), 306, "{told:?}");
     std::fs::remove_file(place.path().join("fifo")).expect("the FIFO");
@@ -200,7 +200,7 @@ fn every_kind_of_member_arrives_in_every_way() {
     assert!(expected.iter().any(|line| line.starts_with("holes 644 200000 bytes")));
     for width in [0, 1, 2, 8] {
         for from in [From::File, From::Blocks(1 << 20), From::Blocks(3000), From::Blocks(100)] {
-            let place = tempfile::tempdir().expect("a folder");
+            let place = tempfile::tempdir().expect("a directory");
             extract_into(place.path(), &without_fifo, from, width, Existing::Replace);
             std::fs::remove_file(place.path().join("fifo")).expect("the FIFO");
             assert_eq!(tree(place.path()), expected, "{width} hands");
@@ -214,7 +214,7 @@ fn a_path_that_comes_many_times_is_what_came_last() {
     for round in 0..20_u8 {
         file(&mut archive, "x", &[round; 100]);
         link(&mut archive, "x", Kind::Symlink, "elsewhere");
-        folder(&mut archive, "x", 0o755);
+        directory(&mut archive, "x", 0o755);
         file(&mut archive, "x", &[round; 50]);
         file(&mut archive, "y", &vec![round; 2000]);
         link(&mut archive, "z", Kind::HardLink, "y");
@@ -231,7 +231,7 @@ fn a_path_that_comes_many_times_is_what_came_last() {
 fn chunks_that_long_names_end_go_on_in_their_block() {
     let mut archive = Vec::new();
     let deep = vec!["n".repeat(250); 13].join("/");
-    folder(&mut archive, &deep, 0o750);
+    directory(&mut archive, &deep, 0o750);
     for number in 0..300_usize {
         // Most have no data: forty of their names are as many as a chunk takes.
         let data = if number % 50 == 49 { vec![7; number] } else { Vec::new() };
@@ -252,7 +252,7 @@ fn nothing_outside_the_root_is_touched() {
     }
     link(&mut archive, "mine", Kind::Symlink, "../outside");
     file(&mut archive, "mine/file", b"evil");
-    folder(&mut archive, "mine", 0o777);
+    directory(&mut archive, "mine", 0o777);
     link(&mut archive, "steal", Kind::HardLink, "out/precious");
     link(&mut archive, "steal2", Kind::HardLink, "../outside/precious");
     file(&mut archive, "steal", b"overwritten");
@@ -282,16 +282,16 @@ fn filetime(path: &Path) {
 }
 
 #[test]
-fn modes_of_folders_come_last_and_never_through_links() {
+fn modes_of_directories_come_last_and_never_through_links() {
     let mut archive = Vec::new();
-    folder(&mut archive, "closed", 0o0);
+    directory(&mut archive, "closed", 0o0);
     file(&mut archive, "closed/a", b"1");
-    folder(&mut archive, "read", 0o555);
-    folder(&mut archive, "read/sub", 0o500);
+    directory(&mut archive, "read", 0o555);
+    directory(&mut archive, "read/sub", 0o500);
     file(&mut archive, "read/sub/b", b"2");
-    folder(&mut archive, "twice", 0o700);
-    folder(&mut archive, "twice", 0o711);
-    let place = tempfile::tempdir().expect("a folder");
+    directory(&mut archive, "twice", 0o700);
+    directory(&mut archive, "twice", 0o711);
+    let place = tempfile::tempdir().expect("a directory");
     let told = extract_into(place.path(), &archive, From::File, 2, Existing::Replace);
     assert_eq!(told.len(), 7, "{told:?}");
     for (name, mode) in [("closed", 0), ("read", 0o555), ("read/sub", 0o500), ("twice", 0o711)] {
@@ -313,7 +313,7 @@ fn what_is_there_is_treated_as_asked() {
         (Existing::Skip, b"before", 0),
         (Existing::KeepNewer, b"before", 0),
     ] {
-        let place = tempfile::tempdir().expect("a folder");
+        let place = tempfile::tempdir().expect("a directory");
         std::fs::write(place.path().join("old"), b"before").expect("write");
         let told = extract_into(place.path(), &archive, From::File, 2, existing);
         assert_eq!(std::fs::read(place.path().join("old")).expect("read"), content, "{existing:?}");
@@ -322,16 +322,16 @@ fn what_is_there_is_treated_as_asked() {
     }
 }
 
-/// Made on the way to what is in it, a folder is ours; one that was there before is not.
+/// Made on the way to what is in it, a directory is ours; one that was there before is not.
 #[test]
-fn a_folder_that_comes_after_its_files_has_its_mode_where_what_was_there_is_kept() {
+fn a_directory_that_comes_after_its_files_has_its_mode_where_what_was_there_is_kept() {
     let mut archive = Vec::new();
     for path in ["made", "was"] {
         file(&mut archive, &format!("{path}/file"), b"new");
-        folder(&mut archive, path, 0o751);
+        directory(&mut archive, path, 0o751);
     }
     end_archive(archive.len() as u64, &mut archive);
-    let place = tempfile::tempdir().expect("a folder");
+    let place = tempfile::tempdir().expect("a directory");
     std::fs::create_dir(place.path().join("was")).expect("make");
     std::fs::set_permissions(place.path().join("was"), std::fs::Permissions::from_mode(0o700)).expect("chmod");
     extract_into(place.path(), &archive, From::File, 2, Existing::Skip);
@@ -355,24 +355,24 @@ fn a_device_needs_rights_and_tells() {
     let mut archive = Vec::new();
     let device = Device { major: 1, minor: 3 };
     add(&mut archive, Member { path: b"null".to_vec(), kind: Kind::CharacterDevice, device, ..Member::default() }, b"");
-    let place = tempfile::tempdir().expect("a folder");
+    let place = tempfile::tempdir().expect("a directory");
     let told = extract_into(place.path(), &archive, From::File, 1, Existing::Replace);
     let is_made = place.path().join("null").exists();
     assert_eq!(is_made, told.len() == 1, "{told:?}");
 }
 
 #[test]
-fn a_link_to_a_folder_that_a_folder_replaces_leads_nowhere_any_more() {
+fn a_link_to_a_directory_that_a_directory_replaces_leads_nowhere_any_more() {
     let mut archive = Vec::new();
-    folder(&mut archive, "real", 0o755);
+    directory(&mut archive, "real", 0o755);
     link(&mut archive, "s", Kind::Symlink, "real");
     file(&mut archive, "s/one", b"1");
-    folder(&mut archive, "s", 0o755);
+    directory(&mut archive, "s", 0o755);
     file(&mut archive, "s/two", b"2");
-    // And the other way round, through a folder that is open.
+    // And the other way round, through a directory that is open.
     link(&mut archive, "s/two", Kind::Symlink, "../real");
     file(&mut archive, "s/two/three", b"3");
-    folder(&mut archive, "s/two", 0o755);
+    directory(&mut archive, "s/two", 0o755);
     file(&mut archive, "s/two/four", b"4");
     end_archive(archive.len() as u64, &mut archive);
     let (told, tree) = everywhere(&archive, |_| {});

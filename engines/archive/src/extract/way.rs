@@ -1,7 +1,7 @@
-//! Going from path to path through the folders on the way: what a path has in common with the one before costs a comparison of bytes, so
-//! that a hundred thousand folders in one another cost what their names do, and not the square of it per level.
+//! Going from path to path through the directories on the way: what a path has in common with the one before costs a comparison of bytes, so
+//! that a hundred thousand directories in one another cost what their names do, and not the square of it per level.
 
-/// The folders on the way to the path that was gone to last, each with something of the caller's.
+/// The directories on the way to the path that was gone to last, each with something of the caller's.
 #[derive(Debug)]
 pub struct Way<T> {
     /// Their names, each with a slash behind it.
@@ -17,7 +17,7 @@ impl<T> Default for Way<T> {
 }
 
 impl<T> Way<T> {
-    /// Leaves the folders that `path` does not lie in, the deepest first. Returns what of `path` is still ahead.
+    /// Leaves the directories that `path` does not lie in, the deepest first. Returns what of `path` is still ahead.
     pub fn leave_for<'p>(&mut self, path: &'p [u8], mut left: impl FnMut(T)) -> &'p [u8] {
         let common = common_bytes(&self.path, path);
         while let Some((_, level)) = self.levels.pop_if(|(end, _)| *end > common) {
@@ -28,29 +28,29 @@ impl<T> Way<T> {
         &path[end..]
     }
 
-    /// Goes into the folder `name`.
+    /// Goes into the directory `name`.
     pub fn enter(&mut self, name: &[u8], level: T) {
         self.path.extend_from_slice(name);
         self.path.push(b'/');
         self.levels.push((self.path.len(), level));
     }
 
-    /// What the deepest folder has.
+    /// What the deepest directory has.
     pub fn last(&self) -> Option<&T> {
         self.levels.last().map(|(_, level)| level)
     }
 
-    /// What the folders have, the furthest from the path first, those before number `from` left out.
+    /// What the directories have, the furthest from the path first, those before number `from` left out.
     pub fn levels(&self, from: usize) -> impl Iterator<Item = &T> {
         self.levels[from..].iter().map(|(_, level)| level)
     }
 
-    /// How many folders there are.
+    /// How many directories there are.
     pub fn depth(&self) -> usize {
         self.levels.len()
     }
 
-    /// Whether the folder at `path` is one of them.
+    /// Whether the directory at `path` is one of them.
     pub fn is_through(&self, path: &[u8]) -> bool {
         self.path.get(path.len()) == Some(&b'/') && self.path.starts_with(path)
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// Some names without what marks folders: how many, the first and the last.
+/// Some names without what marks directories: how many, the first and the last.
 #[derive(Default)]
 pub struct Names {
     /// How many.
@@ -36,7 +36,7 @@ impl Names {
     }
 }
 
-/// Names are compared as a walk meets them: what lies beneath a folder stands behind it and before its neighbours.
+/// Names are compared as a walk meets them: what lies beneath a directory stands behind it and before its neighbours.
 pub(super) fn compare(one: &[u8], other: &[u8]) -> Ordering {
     let key = |byte: u8| if byte == b'/' { 0 } else { byte };
     match one.iter().zip(other).map(|(&one, &other)| (key(one), key(other))).find(|(one, other)| one != other) {
@@ -45,7 +45,7 @@ pub(super) fn compare(one: &[u8], other: &[u8]) -> Ordering {
     }
 }
 
-/// A name without the slashes that mark a folder.
+/// A name without the slashes that mark a directory.
 pub(super) fn bare(name: &[u8]) -> &[u8] {
     &name[..name.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1)]
 }

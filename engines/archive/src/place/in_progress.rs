@@ -1,7 +1,7 @@
 //! Files that are being written: where a signal ends the run, half of one does not stay under its name.
 //! Each worker notes its own, in the step that makes the file: no moment is left in which it is there and not noted.
 
-use super::Folder;
+use super::TargetDirectory;
 use parking_lot::{Mutex, MutexGuard};
 use std::io;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct Noted(Arc<Mutex<Slots>>);
 
 #[derive(Default)]
 struct Slots {
-    files: Vec<Option<(Arc<Folder>, Vec<u8>)>>,
+    files: Vec<Option<(Arc<TargetDirectory>, Vec<u8>)>>,
     free: Vec<usize>,
 }
 
@@ -39,8 +39,8 @@ impl Unfinished {
         let all = self.0.lock();
         for noted in all.iter() {
             let slots = noted.lock();
-            for (folder, name) in slots.files.iter().flatten() {
-                let _nothing_more_to_be_done = folder.directory().remove(name);
+            for (directory, name) in slots.files.iter().flatten() {
+                let _nothing_more_to_be_done = directory.directory().remove(name);
             }
             std::mem::forget(slots);
         }
@@ -53,13 +53,13 @@ impl Noted {
     #[inline(always)]
     pub fn begin<T>(
         &self,
-        folder: &Arc<Folder>,
+        directory: &Arc<TargetDirectory>,
         name: &[u8],
         make: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<(T, Entry)> {
         let mut slots = self.lock();
         let made = make()?;
-        let file = Some((Arc::clone(folder), name.to_vec()));
+        let file = Some((Arc::clone(directory), name.to_vec()));
         let slot = match slots.free.pop() {
             Some(slot) => {
                 slots.files[slot] = file;
@@ -91,7 +91,7 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::{Existing, FolderLinks, Folders, FoldersChanged, Manner, Reach, Restore, Root};
+    use crate::place::{DirectoriesChanged, DirectoryLinks, Existing, Manner, Reach, Restore, Root, TargetDirectories};
     use files::LinksOnTheWay;
     use std::os::unix::ffi::OsStrExt;
     use std::sync::mpsc::sync_channel;
@@ -99,19 +99,20 @@ mod tests {
 
     #[test]
     fn a_file_that_is_just_being_made_goes_too() {
-        let place = tempfile::tempdir().expect("a folder");
+        let place = tempfile::tempdir().expect("a directory");
         let root = Root::open(place.path().as_os_str().as_bytes(), Reach::Beneath).expect("open");
-        let (changed, unfinished) = (FoldersChanged::default(), Unfinished::default());
-        let (existing, folder_links) = (Existing::Replace, FolderLinks::Replace);
+        let (changed, unfinished) = (DirectoriesChanged::default(), Unfinished::default());
+        let (existing, directory_links) = (Existing::Replace, DirectoryLinks::Replace);
         let (restore, umask) = (Restore::default(), 0o022);
-        let manner = Manner { existing, restore, umask, umask_of_others: umask, folder_links, open_folders: 1 };
-        let folder =
-            Folders::new(&root, &changed, &manner, LinksOnTheWay::FollowBeneath).folder(b"").expect("the root");
+        let manner = Manner { existing, restore, umask, umask_of_others: umask, directory_links, open_directories: 1 };
+        let directory = TargetDirectories::new(&root, &changed, &manner, LinksOnTheWay::FollowBeneath)
+            .directory(b"")
+            .expect("the root");
         let file = place.path().join("file");
         let noted = unfinished.of_a_worker();
         std::thread::scope(|scope| {
             let (ended, end) = sync_channel(1);
-            let begun = noted.begin(&folder, b"file", || {
+            let begun = noted.begin(&directory, b"file", || {
                 let made = std::fs::File::create_new(&file)?;
                 scope.spawn(move || {
                     unfinished.remove_all_and_hold();

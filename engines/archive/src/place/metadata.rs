@@ -1,6 +1,6 @@
 //! What a member carries besides its data, put on what stands for it in the order of [`files::Metadata`].
 
-use super::{Folder, PlaceError, could_not};
+use super::{PlaceError, TargetDirectory, could_not};
 use crate::member::{AttributeName, Kind, Member};
 use crate::operation::Operation;
 use files::access_list::{self, ACCESS_LIST, DEFAULT_LIST};
@@ -109,14 +109,14 @@ fn own_bits(restore: &Restore, member: &Member, directory: BorrowedFd<'_>) -> u3
     Status::of(directory).map_or(0, |there| there.mode() & 0o7000)
 }
 
-/// On a folder, when everything in it is there.
-pub fn restore_folder(
+/// On a directory, when everything in it is there.
+pub fn restore_directory(
     restore: &Restore,
     umask: u32,
     member: &Member,
-    folder: BorrowedFd<'_>,
+    directory: BorrowedFd<'_>,
 ) -> Result<(), PlaceError> {
-    restore_open(restore, umask, member, folder, false)
+    restore_open(restore, umask, member, directory, false)
 }
 
 /// On what cannot be opened without harm: links, devices, named pipes. Attributes and lists of these need `/proc`.
@@ -124,11 +124,11 @@ pub fn restore_unopened(
     restore: &Restore,
     umask: u32,
     member: &Member,
-    folder: &Folder,
+    directory: &TargetDirectory,
     name: &[u8],
 ) -> Result<(), PlaceError> {
     let name = CString::new(name).map_err(io::Error::from).map_err(could_not(Operation::Name))?;
-    let target = FileReference::Named(folder.directory(), &name);
+    let target = FileReference::Named(directory.directory(), &name);
     let mut metadata = restore.metadata(member, restore.mode_of(member, umask));
     if !metadata.is_link {
         // It has its mode since it was made, unless a list that it inherited took some of it.

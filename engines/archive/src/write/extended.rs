@@ -25,7 +25,7 @@ pub struct Extended {
     pub mtime_of_all: Option<i64>,
 }
 
-/// COMPAT: GNU tar's, where no folder for temporary files is said.
+/// COMPAT: GNU tar's, where no directory for temporary files is said.
 const NAME_OF_ALL: &[u8] = b"/tmp/GlobalHead.%n";
 
 impl Extended {
@@ -87,17 +87,17 @@ fn put(flag: u8, name: &[u8], changed: i64, records: &[u8], target: &mut Vec<u8>
     fill_block(target, records.len(), 0);
 }
 
-/// A name from its form: `%d` is the member's folder, `%f` its name in it, `%p` the process, `%n` the header's number.
+/// A name from its form: `%d` is the member's directory, `%f` its name in it, `%p` the process, `%n` the header's number.
 fn named(form: &[u8], path: Option<&[u8]>, number: u64) -> Vec<u8> {
-    let (folder, file) = path.map_or((&b""[..], &b""[..]), parted);
-    // COMPAT: a folder's name has its slash, which shows where something stands behind it.
+    let (directory, file) = path.map_or((&b""[..], &b""[..]), parted);
+    // COMPAT: a directory's name has its slash, which shows where something stands behind it.
     let slash: &[u8] = if path.is_some_and(|path| path.ends_with(b"/")) { b"/" } else { b"" };
     let text = |shown: &dyn Display| shown.to_string().into_bytes();
     let mut name = Vec::with_capacity(form.len());
     let mut rest = form.iter();
     while let Some(&byte) = rest.next() {
         match (byte, rest.as_slice().first()) {
-            (b'%', Some(b'd')) => name.extend_from_slice(folder),
+            (b'%', Some(b'd')) => name.extend_from_slice(directory),
             (b'%', Some(b'f')) => name.extend([file, slash].concat()),
             (b'%', Some(b'p')) => name.extend(text(&std::process::id())),
             (b'%', Some(b'n')) => name.extend(text(&number)),

@@ -44,7 +44,7 @@ impl Prepared {
             arguments: &self.words,
             environment: self.environment.as_ref(),
             besides: self.besides.as_ref(),
-            folder: self.directory.as_deref(),
+            directory: self.directory.as_deref(),
             streams: self.streams.each_ref().map(|stream| stream.as_fd()),
         };
         spawner.spawn(&launch).map_err(|cause| self.fault(cause))

@@ -2,7 +2,7 @@
 
 use super::item::Item;
 use super::metadata::{Carried, carry};
-use super::tree::{AKnot, FolderNode, Node, Place, Run, source_of, target_of};
+use super::tree::{ANode, DirectoryNode, Node, Place, Run, source_of, target_of};
 use super::{Complaint, MakeWhat};
 use crate::finding::{Finding, number};
 use crate::operand::Parent;
@@ -16,15 +16,15 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 impl Run<'_> {
-    /// COMPAT: of a folder that may not be read an empty copy is made. It is known by a descriptor that it cannot be listed by.
+    /// COMPAT: of a directory that may not be read an empty copy is made. It is known by a descriptor that it cannot be listed by.
     pub fn look_at(&self, item: &Item<'_>) -> Option<(OwnedFd, Status)> {
-        let folder = item.source.open(item.name, how::PLACE | item.follow.open_flag(), 0).ok()?;
-        let status = Status::of(&folder).ok()?;
-        Some((folder, status))
+        let directory = item.source.open(item.name, how::PLACE | item.follow.open_flag(), 0).ok()?;
+        let status = Status::of(&directory).ok()?;
+        Some((directory, status))
     }
 
-    /// Makes the copy of a folder, or takes the one that is there, and opens it.
-    pub fn make_folder(&self, item: &Item<'_>, node: &mut FolderNode) -> Result<(), Complaint> {
+    /// Makes the copy of a directory, or takes the one that is there, and opens it.
+    pub fn make_directory(&self, item: &Item<'_>, node: &mut DirectoryNode) -> Result<(), Complaint> {
         let (parent, name) = (item.target.directory(), item.target_name);
         let path = || item.target_path(self);
         // Nobody but its owner gets in before it has its own mode; where modes are not kept the mask decides.
@@ -33,16 +33,16 @@ impl Run<'_> {
         let is_new = match parent.make_directory(name, open) {
             Ok(()) => true,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
-            Err(error) => return Err(Complaint::Make(MakeWhat::Folder, path(), error)),
+            Err(error) => return Err(Complaint::Make(MakeWhat::Directory, path(), error)),
         };
-        // COMPAT: a folder that was typed, to be copied into, may be a link to one; a copy's own name may not.
+        // COMPAT: a directory that was typed, to be copied into, may be a link to one; a copy's own name may not.
         let may_follow = !is_new && matches!(item.place, Place::Top(_)) && item.is_into_target(self);
         let flags = if may_follow { how::through_links(how::DIRECTORY) } else { how::DIRECTORY };
         let opened = if is_new { open_made(parent, name) } else { open_with_status(parent, name, flags) };
-        let (folder, status) = match opened {
+        let (directory, status) = match opened {
             Ok(opened) => opened,
-            Err(error) if !is_new && is_no_folder(&error) => return Err(Complaint::FolderOverOther(path())),
-            Err(error) => return Err(Complaint::Make(MakeWhat::Folder, path(), error)),
+            Err(error) if !is_new && is_no_directory(&error) => return Err(Complaint::DirectoryOverOther(path())),
+            Err(error) => return Err(Complaint::Make(MakeWhat::Directory, path(), error)),
         };
         if status.identity() == node.status.identity() {
             return Err(if is_new { Complaint::IntoItself(path()) } else { Complaint::SameFile(path()) });
@@ -51,87 +51,91 @@ impl Run<'_> {
         node.made_mode = status.mode();
         node.target_device = status.identity().device;
         node.inherits = self.copying.manner.keep.clears_lists()
-            && FileReference::Open(folder.as_fd()).attribute(DEFAULT_LIST, &mut Vec::new()).is_ok();
-        let folder = KeptDirectory::known(name.to_owned(), folder, status.identity(), &self.targets);
+            && FileReference::Open(directory.as_fd()).attribute(DEFAULT_LIST, &mut Vec::new()).is_ok();
+        let directory = KeptDirectory::known(name.to_owned(), directory, status.identity(), &self.targets);
         if let Place::Top(job) = item.place {
             self.tops.write().insert(status.identity());
-            let top = Parent::Directory(folder.open().expect("it was just opened"));
+            let top = Parent::Directory(directory.open().expect("it was just opened"));
             // What is mounted there is on a disk of its own.
             self.note_root(&top);
-            self.folders[*job].get_or_init(|| top);
+            self.directories[*job].get_or_init(|| top);
         }
-        node.target = Some(folder);
+        node.target = Some(directory);
         Ok(())
     }
 
-    /// Metadata of a folder whose entries are all there.
-    pub fn finish_folder(
+    /// Metadata of a directory whose entries are all there.
+    pub fn finish_directory(
         &self,
-        folder: &FolderNode,
-        knot: &TreeNode<Node>,
-        above: Option<&AKnot>,
+        directory: &DirectoryNode,
+        node: &TreeNode<Node>,
+        above: Option<&ANode>,
         branch: &mut Branch<'_, Self>,
     ) {
         branch.scratch.counts.entries += 1;
-        branch.scratch.counts.folders += 1;
+        branch.scratch.counts.directories += 1;
         if let Some(above) = above {
-            source_of(&above.node).reopen_from(&folder.source, &self.sources);
-            if let Some(target) = &folder.target {
+            source_of(&above.node).reopen_from(&directory.source, &self.sources);
+            if let Some(target) = &directory.target {
                 target_of(&above.node).reopen_from(target, &self.targets);
             }
         }
         // Whoever left something below it last has opened both again.
-        let (Some(source), Some(target)) = (folder.source.open(), folder.target.as_ref().and_then(KeptDirectory::open))
+        let (Some(source), Some(target)) =
+            (directory.source.open(), directory.target.as_ref().and_then(KeptDirectory::open))
         else {
             if !self.copying.manner.pretends {
                 let complaint = Complaint::Open(io::Error::other("it was moved meanwhile"));
-                self.keep_finding(Finding { operand: folder.job, path: self.source_path_of(knot), complaint }, branch);
+                self.keep_finding(
+                    Finding { operand: directory.job, path: self.source_path_of(node), complaint },
+                    branch,
+                );
             }
             return;
         };
         let keep = &self.copying.manner.keep;
-        let (special, source_mode) = (folder.made_mode & 0o7000, keep.mode_of(&folder.status));
-        let mode = match folder.made {
-            _ if keep.mode => Some(folder.status.mode()),
-            // COMPAT: a new folder is sticky as its source is, but gives nobody's rights on; what it has of the folder that it stands in stays.
+        let (special, source_mode) = (directory.made_mode & 0o7000, keep.mode_of(&directory.status));
+        let mode = match directory.made {
+            _ if keep.mode => Some(directory.status.mode()),
+            // COMPAT: a new directory is sticky as its source is, but gives nobody's rights on; what it has of the directory that it stands in stays.
             Some(_) if keep.owner || keep.forgets_mode => Some(source_mode & 0o1777 & !self.copying.umask | special),
             // As it was made, by the mask or by a default list, without the rights that were lent to its owner.
-            Some(_) => Some(folder.made_mode & (source_mode | 0o7077) | source_mode & 0o1000),
+            Some(_) => Some(directory.made_mode & (source_mode | 0o7077) | source_mode & 0o1000),
             None => None,
         };
         let carried = Carried {
             from: FileReference::Open(source.as_fd()),
             to: FileReference::Open(target.as_fd()),
-            status: &folder.status,
-            owner_now: folder.made,
+            status: &directory.status,
+            owner_now: directory.made,
             // As it was made: then it needs no call of its own.
-            mode_now: (folder.made.is_some() && !keep.mode && !keep.owner).then_some(folder.made_mode | 0o700),
+            mode_now: (directory.made.is_some() && !keep.mode && !keep.owner).then_some(directory.made_mode | 0o700),
             mode,
             special,
-            has_lists: folder.inherits || folder.made.is_none(),
+            has_lists: directory.inherits || directory.made.is_none(),
             is_link: false,
         };
         for refused in carry(&carried, keep, &mut branch.scratch.attributes) {
-            let path = self.target_path_of(knot);
+            let path = self.target_path_of(node);
             let complaint = Complaint::Keep(refused.what, path, refused.cause);
-            self.keep_finding(Finding { operand: folder.job, path: self.source_path_of(knot), complaint }, branch);
+            self.keep_finding(Finding { operand: directory.job, path: self.source_path_of(node), complaint }, branch);
         }
     }
 }
 
 fn open_with_status(parent: Directory<'_>, name: &CStr, flags: OFlags) -> io::Result<(OwnedFd, Status)> {
-    let folder = parent.open(name, flags, 0)?;
-    let status = Status::of(&folder)?;
-    Ok((folder, status))
+    let directory = parent.open(name, flags, 0)?;
+    let status = Status::of(&directory)?;
+    Ok((directory, status))
 }
 
 /// Opens a directory that was just made, with the mode that it was made with. COMPAT: a default list or the mask may have shut it to its owner, who lends
 /// it all rights until it is filled.
 fn open_made(parent: Directory<'_>, name: &CStr) -> io::Result<(OwnedFd, Status)> {
     match open_with_status(parent, name, how::DIRECTORY) {
-        Ok((folder, status)) if status.mode() & 0o700 != 0o700 => {
-            FileReference::Open(folder.as_fd()).set_mode(status.mode() | 0o700)?;
-            Ok((folder, status))
+        Ok((directory, status)) if status.mode() & 0o700 != 0o700 => {
+            FileReference::Open(directory.as_fd()).set_mode(status.mode() | 0o700)?;
+            Ok((directory, status))
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             let status = parent.status(name, Follow::No)?;
@@ -142,6 +146,6 @@ fn open_made(parent: Directory<'_>, name: &CStr) -> io::Result<(OwnedFd, Status)
     }
 }
 
-fn is_no_folder(error: &io::Error) -> bool {
+fn is_no_directory(error: &io::Error) -> bool {
     [Errno::NOTDIR, Errno::LOOP].map(Errno::raw_os_error).contains(&number(error))
 }

@@ -35,7 +35,7 @@ pub enum Over {
 
 /// A backup that was made, and the name that it gets back if nothing takes its place.
 pub struct PutBack {
-    folder: Parent,
+    directory: Parent,
     kept: CString,
     name: CString,
 }
@@ -43,9 +43,9 @@ pub struct PutBack {
 impl PutBack {
     /// COMPAT: what could not be copied leaves what was there.
     pub fn put_back(&self) {
-        let folder = self.folder.directory();
+        let directory = self.directory.directory();
         // What made the copy fail is told; the backup is there under its own name.
-        let _stays_a_backup = folder.rename(&self.kept, folder, &self.name, Replace::Never);
+        let _stays_a_backup = directory.rename(&self.kept, directory, &self.name, Replace::Never);
     }
 }
 
@@ -85,7 +85,7 @@ impl Run<'_> {
             if self.is_up_to_date(status, &there) {
                 return Ok(Decision::Skip);
             }
-            return Err(Complaint::OtherOverFolder(path()));
+            return Err(Complaint::OtherOverDirectory(path()));
         }
         if self.is_itself(item, status, [&there, &meant]) {
             return Err(Complaint::SameFile(path()));
@@ -103,7 +103,7 @@ impl Run<'_> {
             return self.make_way(item, status, backup, branch);
         }
         if meant.file_type() == FileType::Directory {
-            return Err(Complaint::OtherOverFolder(path()));
+            return Err(Complaint::OtherOverDirectory(path()));
         }
         let is_renewed = manner.remove_first || self.must_go(status, &meant);
         if manner.make != Make::Copies && !has_bytes && !is_renewed && !manner.force {
@@ -199,7 +199,7 @@ impl Run<'_> {
         let above = &path[..path.len() - crate::operand::last_part(&path).len()];
         let shown = [above, kept.as_bytes()].concat();
         let name = item.target_name.to_owned();
-        branch.scratch.backup = Some(PutBack { folder: item.target.clone(), kept, name });
+        branch.scratch.backup = Some(PutBack { directory: item.target.clone(), kept, name });
         Ok(Decision::IsGone(Some(shown)))
     }
 
@@ -256,10 +256,10 @@ impl Run<'_> {
     }
 }
 
-/// Whether source and target are one name in one folder.
+/// Whether source and target are one name in one directory.
 fn is_same_name(item: &Item<'_>) -> bool {
-    let folders = [item.source, item.target.directory()].map(|folder| folder.status(c".", Follow::No));
-    match folders {
+    let directories = [item.source, item.target.directory()].map(|directory| directory.status(c".", Follow::No));
+    match directories {
         [Ok(source), Ok(target)] => item.name == item.target_name && source.identity() == target.identity(),
         _ => true,
     }
@@ -267,28 +267,28 @@ fn is_same_name(item: &Item<'_>) -> bool {
 
 impl Backup {
     /// Whether the backup of `name` would take the place of `source`. COMPAT: asked of the plain backup's name, whatever names there are.
-    pub fn is_in_place_of(&self, folder: Directory<'_>, name: &CStr, source: &Status) -> bool {
+    pub fn is_in_place_of(&self, directory: Directory<'_>, name: &CStr, source: &Status) -> bool {
         let kept = CString::new([name.to_bytes(), &self.suffix].concat());
         self.names != BackupNames::Numbered
             && kept.is_ok_and(|kept| {
-                folder.status(&kept, Follow::Yes).is_ok_and(|kept| kept.identity() == source.identity())
+                directory.status(&kept, Follow::Yes).is_ok_and(|kept| kept.identity() == source.identity())
             })
     }
 }
 
 /// Renames `name` to its backup's name, which is returned.
-pub fn back_up(folder: Directory<'_>, name: &CStr, backup: &Backup) -> io::Result<CString> {
-    let (kept, replace) = backup_name(folder, name, backup)?;
-    folder.rename(name, folder, &kept, replace)?;
+pub fn back_up(directory: Directory<'_>, name: &CStr, backup: &Backup) -> io::Result<CString> {
+    let (kept, replace) = backup_name(directory, name, backup)?;
+    directory.rename(name, directory, &kept, replace)?;
     Ok(kept)
 }
 
 /// The name of the next backup of `name`, and whether it may be taken from a backup that has it.
-pub fn backup_name(folder: Directory<'_>, name: &CStr, backup: &Backup) -> io::Result<(CString, Replace)> {
+pub fn backup_name(directory: Directory<'_>, name: &CStr, backup: &Backup) -> io::Result<(CString, Replace)> {
     let name = name.to_bytes();
     let highest = match backup.names {
         BackupNames::Simple => None,
-        BackupNames::Numbered | BackupNames::AsBefore => highest_number(folder, name)?,
+        BackupNames::Numbered | BackupNames::AsBefore => highest_number(directory, name)?,
     };
     let number = match (backup.names, highest) {
         (BackupNames::Numbered, None) => Some(1),
@@ -300,8 +300,8 @@ pub fn backup_name(folder: Directory<'_>, name: &CStr, backup: &Backup) -> io::R
     };
     let is_as_long_as_the_last = highest.is_some_and(|highest| digits(highest) == digits(highest + 1));
     let mut replace = Replace::Yes;
-    if backup.names != BackupNames::Simple && !is_as_long_as_the_last && kept.len() > longest_backup(folder) {
-        kept = shortened(name, longest_backup(folder));
+    if backup.names != BackupNames::Simple && !is_as_long_as_the_last && kept.len() > longest_backup(directory) {
+        kept = shortened(name, longest_backup(directory));
         if number.is_some() {
             // No numbered backup is lost under another.
             replace = Replace::Never;
@@ -316,8 +316,8 @@ fn shortened(name: &[u8], longest: usize) -> Vec<u8> {
     [&name[..left], b"~"].concat()
 }
 
-fn longest_backup(folder: Directory<'_>) -> usize {
-    let longest = rustix::fs::fstatfs(folder).ok().and_then(|found| usize::try_from(found.f_namelen).ok());
+fn longest_backup(directory: Directory<'_>) -> usize {
+    let longest = rustix::fs::fstatfs(directory).ok().and_then(|found| usize::try_from(found.f_namelen).ok());
     longest.filter(|&longest| longest > 2).unwrap_or(255) - 1
 }
 
@@ -326,8 +326,8 @@ fn digits(number: u64) -> u32 {
 }
 
 /// The highest number among `name.~N~`.
-fn highest_number(folder: Directory<'_>, name: &[u8]) -> io::Result<Option<u64>> {
-    let list = folder.open(c".", OFlags::RDONLY | OFlags::DIRECTORY, 0)?;
+fn highest_number(directory: Directory<'_>, name: &[u8]) -> io::Result<Option<u64>> {
+    let list = directory.open(c".", OFlags::RDONLY | OFlags::DIRECTORY, 0)?;
     let (mut buffer, mut highest) = (list_buffer(), None);
     let number = |found: &CStr| -> Option<u64> {
         let rest = found.to_bytes().strip_prefix(name)?.strip_prefix(b".~")?.strip_suffix(b"~")?;
@@ -344,10 +344,10 @@ mod tests {
 
     #[test]
     fn backups_are_numbered_where_they_were_before() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let open = std::fs::File::open(folder.path()).expect("open");
+        let directory = tempfile::tempdir().expect("a directory");
+        let open = std::fs::File::open(directory.path()).expect("open");
         let keep = |names| {
-            std::fs::write(folder.path().join("f"), "x").expect("write");
+            std::fs::write(directory.path().join("f"), "x").expect("write");
             let backup = Backup { names, suffix: b"~".to_vec() };
             back_up(Directory::of(&open), c"f", &backup).expect("renamed").into_string().expect("text")
         };
@@ -359,8 +359,8 @@ mod tests {
 
     #[test]
     fn backups_of_long_names_are_called_as_cp_calls_them() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let open = std::fs::File::open(folder.path()).expect("open");
+        let directory = tempfile::tempdir().expect("a directory");
+        let open = std::fs::File::open(directory.path()).expect("open");
         // What cp 9.1 made on a file system with names of 255 bytes: bytes of the name that are left, and what follows them.
         for (length, names, last, left, behind) in [
             (254, BackupNames::Simple, None, 254, "~"),
@@ -378,7 +378,7 @@ mod tests {
             (250, BackupNames::AsBefore, Some(9), 250, "~"),
         ] {
             let name = "n".repeat(length);
-            let before = last.map(|last| folder.path().join(format!("{name}.~{last}~")));
+            let before = last.map(|last| directory.path().join(format!("{name}.~{last}~")));
             before.iter().for_each(|before| std::fs::write(before, "").expect("written"));
             let backup = Backup { names, suffix: b"~".to_vec() };
             let c_name = CString::new(name.clone()).expect("no zero byte");

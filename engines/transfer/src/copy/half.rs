@@ -122,9 +122,9 @@ mod tests {
 
     #[test]
     fn what_is_under_way_goes_and_what_is_complete_stays() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let parent =
-            Parent::Directory(Arc::new(OwnedFd::from(std::fs::File::open(folder.path()).expect("open")).into()));
+            Parent::Directory(Arc::new(OwnedFd::from(std::fs::File::open(directory.path()).expect("open")).into()));
         let half_done = HalfDone::default();
         let make = |name: &CStr| {
             let slot = half_done.slot();
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(given_up.give_up(), []);
         half_done.remove_all_and_hold();
         let mut names: Vec<_> =
-            std::fs::read_dir(folder.path()).expect("list").map(|entry| entry.expect("entry").file_name()).collect();
+            std::fs::read_dir(directory.path()).expect("list").map(|entry| entry.expect("entry").file_name()).collect();
         names.sort();
         assert_eq!(names, ["complete", "other"]);
     }

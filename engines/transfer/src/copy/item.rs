@@ -1,4 +1,4 @@
-//! One entry that is no folder: a file with its bytes, a link, a special file, or another name for a file that is copied already.
+//! One entry that is no directory: a file with its bytes, a link, a special file, or another name for a file that is copied already.
 //! What becomes of a file that has the name is `existing`'s part.
 
 use super::comparing::is_same;
@@ -40,7 +40,7 @@ pub struct Item<'a> {
 pub enum Dealt {
     /// It is copied, skipped, or was complained about.
     Done,
-    IsFolder,
+    IsDirectory,
     /// It is large, and is to be a task of its own.
     IsLarge,
     /// It is large: its copy has been made, its bytes are still to come.
@@ -74,12 +74,12 @@ impl Item<'_> {
         run.target_path(self.place, self.target_name)
     }
 
-    /// Whether a new file may get access lists from the folder that it is made in.
+    /// Whether a new file may get access lists from the directory that it is made in.
     fn may_inherit_lists(&self) -> bool {
-        self.place.folder().is_none_or(|folder| folder.inherits)
+        self.place.directory().is_none_or(|directory| directory.inherits)
     }
 
-    /// Whether the target is a folder to copy into, not the copy's own name.
+    /// Whether the target is a directory to copy into, not the copy's own name.
     pub fn is_into_target(&self, run: &Run<'_>) -> bool {
         let job = &run.copying.jobs[self.place.job()];
         job.target.ends_with(b"/") || [b".".as_slice(), b"..", b"/"].contains(&last_part(&job.source))
@@ -87,7 +87,7 @@ impl Item<'_> {
 }
 
 impl Run<'_> {
-    /// Copies an entry that is no folder.
+    /// Copies an entry that is no directory.
     pub fn deal(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Dealt {
         branch.scratch.backup = None;
         match self.try_deal(item, branch) {
@@ -109,7 +109,7 @@ impl Run<'_> {
         }
         let status = item.source.status(item.name, item.follow).map_err(Complaint::Stat)?;
         if status.file_type() == FileType::Directory {
-            return Ok(Dealt::IsFolder);
+            return Ok(Dealt::IsDirectory);
         }
         branch.scratch.counts.entries += 1;
         if self.copying.manner.pretends {
@@ -171,7 +171,7 @@ impl Run<'_> {
         };
         let status = Status::of(&file).map_err(Complaint::Stat)?;
         match status.file_type() {
-            FileType::Directory => return Ok(Dealt::IsFolder),
+            FileType::Directory => return Ok(Dealt::IsDirectory),
             FileType::Regular => {}
             _ if reads_special => {}
             _ => return self.try_deal(&Item { listed: None, ..*item }, branch),
@@ -269,24 +269,25 @@ impl Run<'_> {
     fn made(&self, item: &Item<'_>, slot: &Arc<Slot>, number: u64) -> Made {
         let job = item.place.job();
         if let Place::Top(_) = item.place {
-            self.folders[job].get_or_init(|| item.target.clone());
+            self.directories[job].get_or_init(|| item.target.clone());
         }
-        let (folder, name) = (Run::target_below_copy(item.place), item.target_name.to_owned());
+        let (directory, name) = (Run::target_below_copy(item.place), item.target_name.to_owned());
         let status = || item.target.directory().status(item.target_name, Follow::No).ok();
         let file = self.turns.are_several.then(status).flatten().map(|made| made.identity());
-        Made { job, folder, name, slot: Arc::clone(slot), number, file }
+        Made { job, directory, name, slot: Arc::clone(slot), number, file }
     }
 
     /// Whether no job of a later turn has put something else in a copy's place.
     fn is_still_there(&self, made: &Made) -> bool {
         let Some(file) = made.file else { return true };
-        let found = self.folder_of_copy(made).and_then(|folder| Directory::of(&folder).status(&made.name, Follow::No));
+        let found =
+            self.directory_of_copy(made).and_then(|directory| Directory::of(&directory).status(&made.name, Follow::No));
         found.is_ok_and(|found| found.identity() == file)
     }
 
-    fn folder_of_copy(&self, made: &Made) -> io::Result<OwnedFd> {
-        let folder = self.folders[made.job].get().expect("a job that has made a file has its folder");
-        open_beneath(folder.directory(), made.folder.as_deref().unwrap_or_default(), Follow::No)
+    fn directory_of_copy(&self, made: &Made) -> io::Result<OwnedFd> {
+        let directory = self.directories[made.job].get().expect("a job that has made a file has its directory");
+        open_beneath(directory.directory(), made.directory.as_deref().unwrap_or_default(), Follow::No)
     }
 
     /// What was made, if the entry was not linked; a link is told of.
@@ -309,10 +310,10 @@ impl Run<'_> {
     ) -> Result<Option<Option<Vec<u8>>>, Complaint> {
         let refused = |error| Complaint::Link(item.target_path(self), self.path_of_copy(made), error);
         let other;
-        let from = if made.job == item.place.job() && made.folder == Self::target_below_copy(item.place) {
+        let from = if made.job == item.place.job() && made.directory == Self::target_below_copy(item.place) {
             item.target.directory()
         } else {
-            other = self.folder_of_copy(made).map_err(refused)?;
+            other = self.directory_of_copy(made).map_err(refused)?;
             Directory::of(&other)
         };
         let linked =
@@ -357,10 +358,10 @@ impl Run<'_> {
     /// As a person would name it.
     fn path_of_copy(&self, made: &Made) -> Vec<u8> {
         let target = trimmed(&self.copying.jobs[made.job].target);
-        match &made.folder {
+        match &made.directory {
             None => target.to_vec(),
-            Some(folder) if folder.is_empty() => joined(target, made.name.to_bytes()),
-            Some(folder) => joined(&joined(target, folder), made.name.to_bytes()),
+            Some(directory) if directory.is_empty() => joined(target, made.name.to_bytes()),
+            Some(directory) => joined(&joined(target, directory), made.name.to_bytes()),
         }
     }
 
@@ -384,7 +385,7 @@ impl Run<'_> {
     ) -> Result<Option<New>, Complaint> {
         let refused = |error| Complaint::Make(MakeWhat::File, item.target_path(self), error);
         let (keep, parent) = (&self.copying.manner.keep, item.target.directory());
-        let newborn = item.place.folder().and_then(|folder| folder.newborn.get().copied());
+        let newborn = item.place.directory().and_then(|directory| directory.newborn.get().copied());
         let is_owner_right = !keep.owner || newborn == Some((status.user(), status.group()));
         // Before it has its owner nobody else may open it.
         let mode = keep.mode_of(status);
@@ -462,7 +463,7 @@ impl Run<'_> {
         new: &New,
         branch: &mut Branch<'_, Self>,
     ) -> Result<(), Complaint> {
-        let target_device = item.place.folder().map_or(0, |folder| folder.target_device);
+        let target_device = item.place.directory().map_or(0, |directory| directory.target_device);
         let (sparse, reflink) = (self.copying.manner.sparse, self.copying.manner.reflink);
         let (source, target) = (source.as_fd(), new.file.as_fd());
         let is_file = new.is_file;
@@ -659,17 +660,17 @@ impl Run<'_> {
 /// A number that no file under way has.
 const COMPLETE: u64 = 0;
 
-/// Owner and group that a new file has: asked once a folder, since all new files in it get the same.
+/// Owner and group that a new file has: asked once a directory, since all new files in it get the same.
 fn owner_of_new(item: &Item<'_>, file: BorrowedFd<'_>, newborn: Option<(u32, u32)>) -> Option<(u32, u32)> {
     if newborn.is_some() {
         return newborn;
     }
     let owner = Status::of(file).ok().map(|status| (status.user(), status.group()))?;
-    item.place.folder().inspect(|folder| _ = folder.newborn.get_or_init(|| owner));
+    item.place.directory().inspect(|directory| _ = directory.newborn.get_or_init(|| owner));
     Some(owner)
 }
 
-/// Opens a folder some levels below another, through no link unless they are followed.
+/// Opens a directory some levels below another, through no link unless they are followed.
 pub fn open_beneath(top: Directory<'_>, path: &[u8], follow: Follow) -> io::Result<OwnedFd> {
     let resolve = match follow {
         Follow::Yes => ResolveFlags::empty(),

@@ -92,15 +92,15 @@ impl Large {
         slot: Arc<Slot>,
         backup: Option<PutBack>,
     ) -> Self {
-        let folder = item.place.folder();
+        let directory = item.place.directory();
         Self {
             source: source.into(),
             target: new.file.into(),
             job: item.place.job(),
             source_path: item.source_path(run),
             target_path: item.target_path(run),
-            target_device: folder.map_or(0, |folder| folder.target_device),
-            has_lists: !new.is_new || folder.is_none_or(|folder| folder.inherits),
+            target_device: directory.map_or(0, |directory| directory.target_device),
+            has_lists: !new.is_new || directory.is_none_or(|directory| directory.inherits),
             owner_now: new.owner_now,
             mode_now: new.mode_now,
             mode: run.copying.manner.keep.mode.then_some(status.mode()).or(new.mode_later),
@@ -137,7 +137,7 @@ impl Large {
     }
 
     /// Plants the next pieces.
-    pub fn plant_pieces(&self, next: &mut u64, branch: &mut Branch<'_, Run<'_>>) -> Expanded {
+    pub fn spawn_pieces(&self, next: &mut u64, branch: &mut Branch<'_, Run<'_>>) -> Expanded {
         let pieces = self.status.bytes().div_ceil(PIECE_BYTES);
         let end = (*next + PIECES_PLANTED).min(pieces);
         (*next..end).for_each(|number| branch.spawn(Seed::Piece(number)));

@@ -11,8 +11,8 @@ use std::sync::Arc;
 pub struct Made {
     /// In which job.
     pub job: usize,
-    /// The folder, relative to the job's copy, empty for that itself; None where the file is the job's copy.
-    pub folder: Option<Vec<u8>>,
+    /// The directory, relative to the job's copy, empty for that itself; None where the file is the job's copy.
+    pub directory: Option<Vec<u8>>,
     /// Its name there.
     pub name: std::ffi::CString,
     /// Where it is noted while it is under way.

@@ -48,7 +48,7 @@ pub struct Carried<'a> {
     pub mode: Option<u32>,
     /// Set-id bits and the sticky bit that a directory has, from where it stands or from before: they stay unless the mode brings some.
     pub special: u32,
-    /// Whether it may have access lists of its own: it was there before, or a folder handed them on to it.
+    /// Whether it may have access lists of its own: it was there before, or a directory handed them on to it.
     pub has_lists: bool,
     /// Whether modes mean anything: not for links.
     pub is_link: bool,
@@ -64,7 +64,7 @@ pub struct AttributeBuffers {
 /// Carries over what `keep` says; goes on past refusals and returns them.
 pub fn carry(carried: &Carried<'_>, keep: &Keep, buffers: &mut AttributeBuffers) -> Vec<NotKept> {
     let status = carried.status;
-    // COMPAT: where modes are forgotten, what is new has its mode alone; but a folder goes on handing down what it inherited.
+    // COMPAT: where modes are forgotten, what is new has its mode alone; but a directory goes on handing down what it inherited.
     let loses_lists =
         carried.has_lists && !carried.is_link && (keep.mode || (keep.forgets_mode && carried.mode.is_some()));
     let owner = (status.user(), status.group());

@@ -10,35 +10,35 @@ impl Run<'_> {
     pub fn source_path(&self, place: &Place<'_>, name: &CStr) -> Vec<u8> {
         match place {
             Place::Top(job) => self.copying.jobs[*job].source.clone(),
-            Place::In(knot) => below(&self.source_path_of(knot), name),
-            Place::Late(job, folder) => below(&joined(trimmed(&self.copying.jobs[*job].source), folder), name),
+            Place::In(node) => below(&self.source_path_of(node), name),
+            Place::Late(job, directory) => below(&joined(trimmed(&self.copying.jobs[*job].source), directory), name),
         }
     }
 
     pub fn target_path(&self, place: &Place<'_>, name: &CStr) -> Vec<u8> {
         match place {
             Place::Top(job) => self.copying.jobs[*job].target.clone(),
-            Place::In(knot) => below(&self.target_path_of(knot), name),
-            Place::Late(job, folder) => below(&joined(trimmed(&self.copying.jobs[*job].target), folder), name),
+            Place::In(node) => below(&self.target_path_of(node), name),
+            Place::Late(job, directory) => below(&joined(trimmed(&self.copying.jobs[*job].target), directory), name),
         }
     }
 
-    pub fn source_path_of(&self, knot: &TreeNode<Node>) -> Vec<u8> {
-        let (job, names) = names_of(knot);
+    pub fn source_path_of(&self, node: &TreeNode<Node>) -> Vec<u8> {
+        let (job, names) = names_of(node);
         whole(trimmed(&self.copying.jobs[job].source), &names)
     }
 
-    pub fn target_path_of(&self, knot: &TreeNode<Node>) -> Vec<u8> {
-        let (job, names) = names_of(knot);
+    pub fn target_path_of(&self, node: &TreeNode<Node>) -> Vec<u8> {
+        let (job, names) = names_of(node);
         whole(trimmed(&self.copying.jobs[job].target), &names)
     }
 
-    /// The target folder of a place, relative to its job's copy; None for that itself.
+    /// The target directory of a place, relative to its job's copy; None for that itself.
     pub fn target_below_copy(place: &Place<'_>) -> Option<Vec<u8>> {
         match place {
             Place::Top(_) => None,
-            Place::Late(_, folder) => Some(folder.to_vec()),
-            Place::In(knot) => Some(whole(b"", &names_of(knot).1)),
+            Place::Late(_, directory) => Some(directory.to_vec()),
+            Place::In(node) => Some(whole(b"", &names_of(node).1)),
         }
     }
 }
@@ -58,16 +58,16 @@ fn whole(top: &[u8], names: &[CString]) -> Vec<u8> {
     path
 }
 
-/// The names from a folder up to, and without, its job's.
-fn names_of(knot: &TreeNode<Node>) -> (usize, Vec<CString>) {
-    let folder = knot.node.folder();
+/// The names from a directory up to, and without, its job's.
+fn names_of(node: &TreeNode<Node>) -> (usize, Vec<CString>) {
+    let directory = node.node.directory();
     let mut names = Vec::new();
-    let mut name = folder.source.name().to_owned();
-    let mut above = knot.above();
+    let mut name = directory.source.name().to_owned();
+    let mut above = node.above();
     while let Some(level) = above {
         names.push(name);
-        name = level.node.folder().source.name().to_owned();
+        name = level.node.directory().source.name().to_owned();
         above = level.above();
     }
-    (folder.job, names)
+    (directory.job, names)
 }

@@ -1,4 +1,4 @@
-//! The commonest entry by the shortest way: a regular file that gets its bytes, and its owner, mode and times where they are kept, in a folder
+//! The commonest entry by the shortest way: a regular file that gets its bytes, and its owner, mode and times where they are kept, in a directory
 //! where nothing has its name. It has no attributes, and no other name where those are kept. Its calls are set in line into the loop over a list
 //! (`files::straight` says why). Whatever is not so, or fails, is left as it was found, to `item`, which begins anew and says what there is to say.
 
@@ -41,9 +41,9 @@ impl Run<'_> {
     /// Copies an entry if it is such a file.
     #[inline(always)]
     pub fn copy_plain(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Plain {
-        let (keep, Some(folder)) = (&self.copying.manner.keep, item.place.folder()) else { return Plain::No };
-        // The first file of a folder tells what owner new ones get; `item` asks for it.
-        let newborn = folder.newborn.get();
+        let (keep, Some(directory)) = (&self.copying.manner.keep, item.place.directory()) else { return Plain::No };
+        // The first file of a directory tells what owner new ones get; `item` asks for it.
+        let newborn = directory.newborn.get();
         if keep.owner && newborn.is_none() {
             return Plain::No;
         }
@@ -53,10 +53,10 @@ impl Run<'_> {
         let is_one_step = (1..=STEP_BYTES as u64).contains(&status.bytes());
         let is_one_of_several = keep.links && status.links() > 1;
         let is_plain = status.file_type() == FileType::Regular && is_one_step && !is_one_of_several;
-        if !is_plain || !self.ways.is_in_kernel(&status, folder.target_device) {
+        if !is_plain || !self.ways.is_in_kernel(&status, directory.target_device) {
             return Plain::No;
         }
-        if folder.inherits || (keeps_attributes(keep) && straight::has_attributes(source.as_fd())) {
+        if directory.inherits || (keeps_attributes(keep) && straight::has_attributes(source.as_fd())) {
             return Plain::NorOthers;
         }
         let is_owner_right = !keep.owner || newborn == Some(&(status.user(), status.group()));

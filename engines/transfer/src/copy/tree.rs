@@ -1,4 +1,4 @@
-//! The tree of a copy: folders begun, listed, and finished with their metadata when all below them is done.
+//! The tree of a copy: directories begun, listed, and finished with their metadata when all below them is done.
 //! One entry is `item`'s part.
 
 use super::data::{Buffer, WayCounts, Ways};
@@ -11,8 +11,8 @@ use super::metadata::AttributeBuffers;
 use super::plain::Plain;
 use super::turns::{Late, Turns};
 use super::{Complaint, Copied, Copying, FollowLinks, MakeWhat};
+use crate::directory::{descriptor, make_room};
 use crate::finding::{Finding, number};
-use crate::folder::{descriptor, make_room};
 use crate::operand::{Operand, Parent};
 use crate::tally::Counts;
 use crew::scatter::{Begun, Branch, Expanded, Scattered, Tree, TreeNode};
@@ -38,10 +38,10 @@ pub struct Run<'a> {
     pub turns: Turns,
     pub sources: DescriptorBudget,
     pub targets: DescriptorBudget,
-    /// The topmost folders that are written to: none of them may be copied into itself.
+    /// The topmost directories that are written to: none of them may be copied into itself.
     pub tops: RwLock<HashSet<Identity>>,
-    /// The folder that each job's copy is, or, where that is a file, stands in.
-    pub folders: Vec<OnceLock<Parent>>,
+    /// The directory that each job's copy is, or, where that is a file, stands in.
+    pub directories: Vec<OnceLock<Parent>>,
     incomplete: Vec<AtomicBool>,
     roots: Mutex<Vec<OwnedFd>>,
     tables: WorkerTables,
@@ -51,11 +51,11 @@ pub struct Run<'a> {
 pub enum Seed {
     /// A job, by its number.
     Job(usize),
-    /// A folder in the folder above.
-    Folder(CString),
-    /// A file in the folder above that is large enough to be divided.
+    /// A directory in the directory above.
+    Directory(CString),
+    /// A file in the directory above that is large enough to be divided.
     Large(CString),
-    /// Entries of the folder above that are no folders, each ended by a zero byte.
+    /// Entries of the directory above that are no directories, each ended by a zero byte.
     Entries(Vec<u8>),
     /// A piece of the large file above, by its number.
     Piece(u64),
@@ -65,14 +65,14 @@ pub enum Seed {
 
 /// What has parts.
 pub enum Node {
-    /// A folder.
-    Folder(Box<FolderNode>),
+    /// A directory.
+    Directory(Box<DirectoryNode>),
     /// A large file.
     Large(Box<Large>),
 }
 
-/// A folder that is being copied.
-pub struct FolderNode {
+/// A directory that is being copied.
+pub struct DirectoryNode {
     pub source: KeptDirectory,
     /// None where the run only pretends.
     pub target: Option<KeptDirectory>,
@@ -90,15 +90,15 @@ pub struct FolderNode {
     pub inherits: bool,
 }
 
-pub type AKnot = Arc<TreeNode<Node>>;
+pub type ANode = Arc<TreeNode<Node>>;
 
 /// Where growth is.
 pub enum Growth {
-    /// In a folder's list.
+    /// In a directory's list.
     List { source: Arc<HandedFd>, target: Option<Arc<HandedFd>> },
     /// At this piece.
     Pieces(u64),
-    /// Nowhere: what stands in the folder is not copied.
+    /// Nowhere: what stands in the directory is not copied.
     Nothing,
 }
 
@@ -119,29 +119,29 @@ pub struct Scratch {
 }
 
 impl Node {
-    pub fn folder(&self) -> &FolderNode {
+    pub fn directory(&self) -> &DirectoryNode {
         match self {
-            Self::Folder(folder) => folder,
-            Self::Large(_) => unreachable!("only folders have entries"),
+            Self::Directory(directory) => directory,
+            Self::Large(_) => unreachable!("only directories have entries"),
         }
     }
 }
 
 pub fn source_of(node: &Node) -> &KeptDirectory {
-    &node.folder().source
+    &node.directory().source
 }
 
 pub fn target_of(node: &Node) -> &KeptDirectory {
-    node.folder().target.as_ref().expect("whoever pretends asks for no target")
+    node.directory().target.as_ref().expect("whoever pretends asks for no target")
 }
 
 /// Where an entry stands: the two sides it is copied between.
 pub enum Place<'a> {
     /// A job itself.
     Top(usize),
-    /// Below a folder.
-    In(&'a AKnot),
-    /// Below a job's folder that has been left: in the folder that has this path there.
+    /// Below a directory.
+    In(&'a ANode),
+    /// Below a job's directory that has been left: in the directory that has this path there.
     Late(usize, &'a [u8]),
 }
 
@@ -167,7 +167,7 @@ impl Tree for Run<'_> {
         }
     }
 
-    fn begin(&self, seed: Seed, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
+    fn begin(&self, seed: Seed, above: Option<&ANode>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
         let begun = match (seed, above) {
             (Seed::Job(number), _) => self.begin_job(number, branch),
             (Seed::InOrder(late), _) => {
@@ -195,24 +195,24 @@ impl Tree for Run<'_> {
         begun
     }
 
-    fn expand(&self, knot: &AKnot, growth: &mut Growth, branch: &mut Branch<'_, Self>) -> Expanded {
+    fn expand(&self, node: &ANode, growth: &mut Growth, branch: &mut Branch<'_, Self>) -> Expanded {
         match growth {
-            Growth::List { source, target } => self.grow_folder(knot, source, target.as_ref(), branch),
+            Growth::List { source, target } => self.expand_directory(node, source, target.as_ref(), branch),
             Growth::Nothing => Expanded::Done,
-            Growth::Pieces(next) => match &knot.node {
-                Node::Large(large) => large.plant_pieces(next, branch),
-                Node::Folder(_) => unreachable!("folders have no pieces"),
+            Growth::Pieces(next) => match &node.node {
+                Node::Large(large) => large.spawn_pieces(next, branch),
+                Node::Directory(_) => unreachable!("directories have no pieces"),
             },
         }
     }
 
-    fn leave(&self, knot: &TreeNode<Node>, above: Option<&AKnot>, branch: &mut Branch<'_, Self>) {
-        match &knot.node {
+    fn leave(&self, node: &TreeNode<Node>, above: Option<&ANode>, branch: &mut Branch<'_, Self>) {
+        match &node.node {
             Node::Large(large) => large.finish(self, branch),
-            Node::Folder(folder) => {
-                self.finish_folder(folder, knot, above, branch);
-                folder.source.close(&self.sources);
-                folder.target.as_ref().inspect(|target| target.close(&self.targets));
+            Node::Directory(directory) => {
+                self.finish_directory(directory, node, above, branch);
+                directory.source.close(&self.sources);
+                directory.target.as_ref().inspect(|target| target.close(&self.targets));
             }
         }
         self.end_step(&mut branch.scratch);
@@ -241,7 +241,7 @@ impl<'a> Run<'a> {
             sources: DescriptorBudget::new(copying.descriptors),
             targets: DescriptorBudget::new(copying.descriptors),
             tops: RwLock::default(),
-            folders: copying.jobs.iter().map(|_| OnceLock::new()).collect(),
+            directories: copying.jobs.iter().map(|_| OnceLock::new()).collect(),
             incomplete: copying.jobs.iter().map(|_| AtomicBool::new(false)).collect(),
             roots: Mutex::default(),
             tables: WorkerTables::new(has_own_tables),
@@ -253,7 +253,7 @@ impl<'a> Run<'a> {
     }
 
     /// Leaves `seed` to whoever has time.
-    fn plant(&self, seed: Seed, branch: &mut Branch<'_, Self>) {
+    fn spawn(&self, seed: Seed, branch: &mut Branch<'_, Self>) {
         self.tables.prepare();
         branch.spawn(seed);
     }
@@ -272,11 +272,11 @@ impl<'a> Run<'a> {
         tidy();
     }
 
-    fn sides(&self, knot: &AKnot) -> io::Result<(Arc<HandedFd>, Option<Arc<HandedFd>>)> {
-        let source = descriptor(knot, source_of, &self.sources)?;
+    fn sides(&self, node: &ANode) -> io::Result<(Arc<HandedFd>, Option<Arc<HandedFd>>)> {
+        let source = descriptor(node, source_of, &self.sources)?;
         let target = match self.copying.manner.pretends {
             true => None,
-            false => Some(descriptor(knot, target_of, &self.targets)?),
+            false => Some(descriptor(node, target_of, &self.targets)?),
         };
         // Where another worker opened them this one needs copies, and says why there are none.
         source.reach()?;
@@ -297,22 +297,22 @@ impl<'a> Run<'a> {
             Ok(status) => status,
             Err(error) => return self.refuse(&place, Complaint::Stat(error), branch),
         };
-        let is_folder = status.file_type() == FileType::Directory;
-        if is_folder && !self.copying.manner.recursive {
-            return self.refuse(&place, Complaint::IsFolder, branch);
+        let is_directory = status.file_type() == FileType::Directory;
+        if is_directory && !self.copying.manner.recursive {
+            return self.refuse(&place, Complaint::IsDirectory, branch);
         }
-        if !is_folder && source.has_slash {
+        if !is_directory && source.has_slash {
             return self.refuse(&place, Complaint::Stat(Errno::NOTDIR.into()), branch);
         }
         let target = match Operand::open(&job.target) {
             Ok(target) => target,
             Err(error) if self.copying.is_to_have_parents(&error) => Operand { parent: Parent::Here, ..source.clone() },
             Err(error) => {
-                let what = if is_folder { MakeWhat::Folder } else { MakeWhat::File };
+                let what = if is_directory { MakeWhat::Directory } else { MakeWhat::File };
                 return self.refuse(&place, Complaint::Make(what, job.target.clone(), error), branch);
             }
         };
-        if !is_folder && target.has_slash {
+        if !is_directory && target.has_slash {
             let (path, error) = (job.target.clone(), Errno::NOTDIR.into());
             let complaint = match target.parent.directory().status(&target.name, Follow::Yes) {
                 Ok(_) => Complaint::StatTarget(path, error),
@@ -330,8 +330,8 @@ impl<'a> Run<'a> {
             listed: None,
             divide: Divide::Now,
         };
-        if is_folder {
-            return self.begin_folder(&item, branch);
+        if is_directory {
+            return self.begin_directory(&item, branch);
         }
         self.note_root(&target.parent);
         self.begin_item(&item, branch)
@@ -367,7 +367,7 @@ impl<'a> Run<'a> {
     fn begin_below(
         &self,
         seed: Seed,
-        above: &AKnot,
+        above: &ANode,
         source: &Arc<HandedFd>,
         target: Option<&Arc<HandedFd>>,
         branch: &mut Branch<'_, Self>,
@@ -386,14 +386,14 @@ impl<'a> Run<'a> {
             divide: Divide::Now,
         };
         match seed {
-            Seed::Folder(name) => self.begin_folder(&item(&name), branch),
+            Seed::Directory(name) => self.begin_directory(&item(&name), branch),
             Seed::Large(name) => self.begin_item(&item(&name), branch),
             Seed::Entries(names) => {
                 let mut may_be_plain = self.may_be_plain();
                 for name in names.split_inclusive(|&byte| byte == 0) {
                     let name = CStr::from_bytes_with_nul(name).expect("names were put together with their ends");
                     let item = Item { listed: Some(FileType::Regular), divide: Divide::Never, ..item(name) };
-                    // What has become a folder since it was listed is left to the next run.
+                    // What has become a directory since it was listed is left to the next run.
                     let plain = if may_be_plain { self.copy_plain(&item, branch) } else { Plain::No };
                     may_be_plain &= plain != Plain::NorOthers;
                     if plain != Plain::Copied {
@@ -409,13 +409,13 @@ impl<'a> Run<'a> {
     fn begin_item(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
         match self.deal(item, branch) {
             Dealt::Done | Dealt::IsLarge => Begun::Done,
-            Dealt::IsFolder => self.begin_folder(item, branch),
+            Dealt::IsDirectory => self.begin_directory(item, branch),
             Dealt::Node(large) => Begun::Node(Node::Large(large), Growth::Pieces(0)),
         }
     }
 
-    /// Opens a folder, makes its copy, and gets ready to list it.
-    fn begin_folder(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
+    /// Opens a directory, makes its copy, and gets ready to list it.
+    fn begin_directory(&self, item: &Item<'_>, branch: &mut Branch<'_, Self>) -> Begun<Node, Growth> {
         let flags = how::through_links(how::DIRECTORY) | item.follow.open_flag();
         let opened =
             item.source.open(item.name, flags, 0).and_then(|list| Status::of(&list).map(|status| (list, status)));
@@ -433,18 +433,18 @@ impl<'a> Run<'a> {
         let job = item.place.job();
         let mut is_mounted = false;
         if let Place::In(above) = item.place {
-            is_mounted = above.node.folder().status.identity().device != status.identity().device;
+            is_mounted = above.node.directory().status.identity().device != status.identity().device;
             if item.follow == Follow::Yes && is_above(above, status.identity()) {
                 return self.refuse_named(item, Complaint::Cycle, branch);
             }
         }
         let is_own = self.tops.read().contains(&status.identity());
         if is_own {
-            // COMPAT: it is told of the whole copy, not of the folder in which it was found.
+            // COMPAT: it is told of the whole copy, not of the directory in which it was found.
             return self.refuse(&Place::Top(job), Complaint::IntoItself(self.copying.jobs[job].target.clone()), branch);
         }
         let identity = status.identity();
-        let mut node = FolderNode {
+        let mut node = DirectoryNode {
             source: KeptDirectory::known(item.name.to_owned(), list, identity, &self.sources),
             target: None,
             job,
@@ -456,35 +456,35 @@ impl<'a> Run<'a> {
             inherits: false,
         };
         if !self.copying.manner.pretends
-            && let Err(complaint) = self.make_folder(item, &mut node)
+            && let Err(complaint) = self.make_directory(item, &mut node)
         {
             node.source.close(&self.sources);
             return self.refuse_named(item, complaint, branch);
         }
-        // COMPAT: a folder that was there already is not told of.
+        // COMPAT: a directory that was there already is not told of.
         if node.made.is_some() || self.copying.manner.pretends {
             self.tell(item, None);
         }
         let source = node.source.open().expect("it was just opened");
         let target = node.target.as_ref().and_then(KeptDirectory::open);
-        // COMPAT: where another file system is mounted its folder is made, so that it can be mounted in the copy.
+        // COMPAT: where another file system is mounted its directory is made, so that it can be mounted in the copy.
         let stops = is_mounted && self.copying.manner.one_file_system;
         let growth = if stops || is_shut { Growth::Nothing } else { Growth::List { source, target } };
-        Begun::Node(Node::Folder(Box::new(node)), growth)
+        Begun::Node(Node::Directory(Box::new(node)), growth)
     }
 
-    fn grow_folder(
+    fn expand_directory(
         &self,
-        knot: &AKnot,
+        node: &ANode,
         source: &Arc<HandedFd>,
         target: Option<&Arc<HandedFd>>,
         branch: &mut Branch<'_, Self>,
     ) -> Expanded {
-        make_room(knot, source_of, &self.sources);
+        make_room(node, source_of, &self.sources);
         if target.is_some() {
-            make_room(knot, target_of, &self.targets);
+            make_room(node, target_of, &self.targets);
         }
-        let place = Place::In(knot);
+        let place = Place::In(node);
         let target = target.map_or(Parent::Here, |target| Parent::Directory(Arc::clone(target)));
         let follow = self.follow_below();
         let mut list = std::mem::take(&mut branch.scratch.list);
@@ -494,7 +494,7 @@ impl<'a> Run<'a> {
         let mut may_be_plain = self.may_be_plain();
         let listed = list_some(Directory::of(source), &mut list, |name, listed| {
             met += 1;
-            // The first entries are worked on here: most folders have one buffer full.
+            // The first entries are worked on here: most directories have one buffer full.
             if hands_over && met > KEPT_ENTRIES && listed == Some(FileType::Regular) {
                 handed_over.extend_from_slice(name.to_bytes_with_nul());
                 return;
@@ -508,16 +508,16 @@ impl<'a> Run<'a> {
                     return;
                 }
             }
-            match if listed == Some(FileType::Directory) { Dealt::IsFolder } else { self.deal(&item, branch) } {
-                Dealt::IsFolder => self.plant(Seed::Folder(name.to_owned()), branch),
-                Dealt::IsLarge => self.plant(Seed::Large(name.to_owned()), branch),
+            match if listed == Some(FileType::Directory) { Dealt::IsDirectory } else { self.deal(&item, branch) } {
+                Dealt::IsDirectory => self.spawn(Seed::Directory(name.to_owned()), branch),
+                Dealt::IsLarge => self.spawn(Seed::Large(name.to_owned()), branch),
                 Dealt::Done => {}
                 Dealt::Node(_) => unreachable!("a large file in a list is a task of its own"),
             }
         });
         branch.scratch.list = list;
         if !handed_over.is_empty() {
-            self.plant(Seed::Entries(handed_over), branch);
+            self.spawn(Seed::Entries(handed_over), branch);
         }
         self.end_step(&mut branch.scratch);
         match listed {
@@ -560,46 +560,46 @@ impl<'a> Run<'a> {
     }
 }
 
-/// LIMIT: folders that may be open on each side where workers have tables of descriptors of their own: with fewer, copies of what others opened could be those that are too many.
+/// LIMIT: directories that may be open on each side where workers have tables of descriptors of their own: with fewer, copies of what others opened could be those that are too many.
 const OWN_TABLES_DESCRIPTORS: usize = 256;
 
-/// LIMIT: entries of one buffer full of a list that its own worker copies before it hands the rest over: a folder of fewer is not worth dividing.
+/// LIMIT: entries of one buffer full of a list that its own worker copies before it hands the rest over: a directory of fewer is not worth dividing.
 const KEPT_ENTRIES: usize = 64;
 
 impl Place<'_> {
     pub fn job(&self) -> usize {
         match self {
             Self::Top(job) | Self::Late(job, _) => *job,
-            Self::In(knot) => knot.node.folder().job,
+            Self::In(node) => node.node.directory().job,
         }
     }
 
-    pub fn folder(&self) -> Option<&FolderNode> {
+    pub fn directory(&self) -> Option<&DirectoryNode> {
         match self {
             Self::Top(_) | Self::Late(..) => None,
-            Self::In(knot) => Some(knot.node.folder()),
+            Self::In(node) => Some(node.node.directory()),
         }
     }
 }
 
-/// Whether a folder is one of those above, which only followed links can bring about.
-fn is_above(knot: &AKnot, identity: Identity) -> bool {
-    let mut level = Some(Arc::clone(knot));
-    while let Some(knot) = level {
-        if knot.node.folder().status.identity() == identity {
+/// Whether a directory is one of those above, which only followed links can bring about.
+fn is_above(node: &ANode, identity: Identity) -> bool {
+    let mut level = Some(Arc::clone(node));
+    while let Some(node) = level {
+        if node.node.directory().status.identity() == identity {
             return true;
         }
-        level = knot.above();
+        level = node.above();
     }
     false
 }
 
-/// The folder of a borrowed descriptor, as `sys` wants it.
-pub fn named<'a>(folder: &'a Parent, name: &'a CStr) -> FileReference<'a> {
-    FileReference::Named(folder.directory(), name)
+/// The directory of a borrowed descriptor, as `sys` wants it.
+pub fn named<'a>(directory: &'a Parent, name: &'a CStr) -> FileReference<'a> {
+    FileReference::Named(directory.directory(), name)
 }
 
 /// The same for a source.
-pub fn named_in<'a>(folder: Directory<'a>, name: &'a CStr) -> FileReference<'a> {
-    FileReference::Named(folder, name)
+pub fn named_in<'a>(directory: Directory<'a>, name: &'a CStr) -> FileReference<'a> {
+    FileReference::Named(directory, name)
 }

@@ -38,8 +38,8 @@ const LATE_MAX: usize = 1 << 20;
 /// An entry whose copy is written over a file with several names.
 pub struct Late {
     job: usize,
-    /// Its folder, relative to the job's.
-    folder: Arc<[u8]>,
+    /// Its directory, relative to the job's.
+    directory: Arc<[u8]>,
     name: CString,
     /// COMPAT: cp lists a directory in the order of inodes. Those of the directories on the way.
     walk: Arc<[u64]>,
@@ -78,8 +78,10 @@ impl Turns {
     fn wait(&self, mut late: Late) {
         let mut waiting = self.waiting.lock();
         // Those of one directory mostly come one after the other, and share its names.
-        if let Some(last) = waiting.late.last().filter(|last| last.folder == late.folder && last.walk == late.walk) {
-            (late.folder, late.walk) = (Arc::clone(&last.folder), Arc::clone(&last.walk));
+        if let Some(last) =
+            waiting.late.last().filter(|last| last.directory == late.directory && last.walk == late.walk)
+        {
+            (late.directory, late.walk) = (Arc::clone(&last.directory), Arc::clone(&last.walk));
         }
         waiting.late.push(late);
     }
@@ -113,11 +115,11 @@ fn footprint(job: &Job, manner: &Manner, [sources, targets]: &mut [Resolver; 2])
     let is_link = |path| status_of(path).is_some_and(|status| status.file_type() == FileType::SymbolicLink);
     let reads = if follows && is_link(&job.source) { resolved(&job.source) } else { sources.name(&job.source) };
     let there = status_of(&job.target);
-    let is_into_folder = job.target.ends_with(b"/") || [b".".as_slice(), b".."].contains(&last_part(&job.source));
+    let is_into_directory = job.target.ends_with(b"/") || [b".".as_slice(), b".."].contains(&last_part(&job.source));
     let writes = match there.map(|there| there.file_type()) {
         // A backup's name may be another job's.
         _ if manner.backup.is_some() => None,
-        Some(FileType::SymbolicLink) if is_into_folder => resolved(&job.target),
+        Some(FileType::SymbolicLink) if is_into_directory => resolved(&job.target),
         // Where it leads to may be another job's target, or only come to be.
         Some(FileType::SymbolicLink) => None,
         // So may another name of it.
@@ -186,7 +188,7 @@ impl Run<'_> {
         };
         let writes_over =
             has_bytes && manner.existing == Existing::Replace && manner.backup.is_none() && !manner.remove_first;
-        let Place::In(knot) = item.place else { return false };
+        let Place::In(node) = item.place else { return false };
         if !writes_over || branch.scratch.is_late {
             return false;
         }
@@ -195,32 +197,32 @@ impl Run<'_> {
             return false;
         }
         let mut walk = Vec::new();
-        let mut level = Some(Arc::clone(knot));
-        while let Some(knot) = level {
-            walk.push(knot.node.folder().status.identity().inode);
-            level = knot.above();
+        let mut level = Some(Arc::clone(node));
+        while let Some(node) = level {
+            walk.push(node.node.directory().status.identity().inode);
+            level = node.above();
         }
         walk.reverse();
-        let (walk, folder) = (walk.into(), Self::target_below_copy(item.place).unwrap_or_default().into());
+        let (walk, directory) = (walk.into(), Self::target_below_copy(item.place).unwrap_or_default().into());
         let inode = status.identity().inode;
         let files = [there.identity(), status.identity()];
         // It is counted when it is copied.
         branch.scratch.counts.entries -= 1;
-        self.turns.wait(Late { job: item.place.job(), folder, name: item.name.to_owned(), walk, inode, files });
+        self.turns.wait(Late { job: item.place.job(), directory, name: item.name.to_owned(), walk, inode, files });
         true
     }
 
     /// Copies entries that have waited, one after the other.
     pub fn deal_in_order(&self, late: &[Late], branch: &mut Branch<'_, Self>) {
-        for Late { job, folder, name, .. } in late {
-            let place = Place::Late(*job, folder);
-            match self.sides_of_late(*job, folder) {
+        for Late { job, directory, name, .. } in late {
+            let place = Place::Late(*job, directory);
+            match self.sides_of_late(*job, directory) {
                 Ok((source, target)) => {
                     let (source, listed, divide) = (Directory::of(&source), None, Divide::Never);
                     let follow = self.follow_below();
                     let (target, target_name) = (&Parent::Directory(Arc::new(target.into())), name.as_c_str());
                     let place = &place;
-                    // What has become a folder meanwhile is left to the next run.
+                    // What has become a directory meanwhile is left to the next run.
                     self.deal(&Item { source, name, target, target_name, place, follow, listed, divide }, branch);
                 }
                 Err(error) => self.complain(&place, name, Complaint::Open(error), branch),
@@ -228,15 +230,15 @@ impl Run<'_> {
         }
     }
 
-    /// Opens an entry's folders on both sides again, below what was typed.
-    fn sides_of_late(&self, job: usize, folder: &[u8]) -> io::Result<(OwnedFd, OwnedFd)> {
+    /// Opens an entry's directories on both sides again, below what was typed.
+    fn sides_of_late(&self, job: usize, directory: &[u8]) -> io::Result<(OwnedFd, OwnedFd)> {
         let source = Operand::open(&self.copying.jobs[job].source)?;
         let follows = self.copying.manner.follow != FollowLinks::Never || source.has_slash;
         let follow = if follows { Follow::Yes } else { Follow::No };
         let top = source.parent.directory().open(&source.name, how::PLACE | follow.open_flag(), 0)?;
-        let source = open_beneath(Directory::of(&top), folder, self.follow_below())?;
-        let top = self.folders[job].get().expect("a job below which something waits has its folder");
-        Ok((source, open_beneath(top.directory(), folder, Follow::No)?))
+        let source = open_beneath(Directory::of(&top), directory, self.follow_below())?;
+        let top = self.directories[job].get().expect("a job below which something waits has its directory");
+        Ok((source, open_beneath(top.directory(), directory, Follow::No)?))
     }
 
     /// Whether the entries of a directory are copied one after the other: for questions, and since the name of a backup may be another entry's.

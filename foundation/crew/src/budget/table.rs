@@ -336,7 +336,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn directory() -> (tempfile::TempDir, CrewDirectory) {
-        let parent = tempfile::tempdir().expect("a folder");
+        let parent = tempfile::tempdir().expect("a directory");
         let directory = CrewDirectory::of_user_in(parent.path());
         (parent, directory)
     }
@@ -384,16 +384,19 @@ mod tests {
     fn what_others_could_have_put_there_is_refused() {
         let (parent, directory) = directory();
         let real = parent.path().join("real");
-        fs::create_dir(&real).expect("a folder");
+        fs::create_dir(&real).expect("a directory");
         symlink(&real, directory.path()).expect("a link");
         assert!(
             matches!(MemoryTable::open(&directory), Err(TableError::System { operation: "open", .. })),
-            "a linked folder"
+            "a linked directory"
         );
         fs::remove_file(directory.path()).expect("removed");
-        fs::create_dir(directory.path()).expect("a folder");
+        fs::create_dir(directory.path()).expect("a directory");
         fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o770)).expect("chmod");
-        assert!(matches!(MemoryTable::open(&directory), Err(TableError::Untrusted { .. })), "a folder open to others");
+        assert!(
+            matches!(MemoryTable::open(&directory), Err(TableError::Untrusted { .. })),
+            "a directory open to others"
+        );
         assert!(matches!(MemoryTable::open_existing(&directory), Err(TableError::Untrusted { .. })), "there, to look");
         fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o700)).expect("chmod");
         symlink(real.join("x"), directory.table()).expect("a link");
@@ -422,7 +425,7 @@ mod tests {
         assert!(matches!(MemoryTable::open(&directory), Err(TableError::Untrusted { .. })), "a foreign table");
         fs::remove_file(directory.table()).expect("removed");
         std::os::unix::fs::chown(directory.path(), OTHER, None).expect("given away");
-        assert!(matches!(MemoryTable::open(&directory), Err(TableError::Untrusted { .. })), "a foreign folder");
+        assert!(matches!(MemoryTable::open(&directory), Err(TableError::Untrusted { .. })), "a foreign directory");
     }
 
     #[test]
@@ -447,9 +450,9 @@ mod tests {
             assert!(matches!(MemoryTable::open(&directory), Err(TableError::Foreign { .. })));
         }
         let (_parent, directory) = directory();
-        fs::create_dir(directory.path()).expect("a folder");
+        fs::create_dir(directory.path()).expect("a directory");
         fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o700)).expect("chmod");
-        fs::create_dir(directory.table()).expect("a folder in its place");
+        fs::create_dir(directory.table()).expect("a directory in its place");
         assert!(MemoryTable::open(&directory).is_err());
     }
 }

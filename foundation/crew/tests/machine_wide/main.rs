@@ -22,7 +22,8 @@ use tempfile::TempDir;
 const CPUS: usize = 4;
 
 fn place() -> (TempDir, CrewDirectory) {
-    let parent = tempfile::tempdir_in("/dev/shm").or_else(|_no_shared_memory| tempfile::tempdir()).expect("a folder");
+    let parent =
+        tempfile::tempdir_in("/dev/shm").or_else(|_no_shared_memory| tempfile::tempdir()).expect("a directory");
     let directory = CrewDirectory::of_user_in(parent.path());
     (parent, directory)
 }
@@ -227,7 +228,7 @@ fn without_a_table_a_run_is_alone_and_says_why() {
     let hand = lease.take();
     lease.give_back(hand);
     assert_eq!(lease.books(), HandBooks { taken: 1, returned: 1, lost: 0 });
-    let missing = CrewDirectory::at(parent.path().join("no/such/folder"));
+    let missing = CrewDirectory::at(parent.path().join("no/such/directory"));
     assert!(MachineWide::open(missing, surroundings()).why_alone().expect("a reason").starts_with("make '"));
 }
 

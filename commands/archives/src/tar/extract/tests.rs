@@ -10,8 +10,8 @@ use testkit::fake_machine::FakeMachine;
 
 /// The plan to extract an archive of these bytes.
 fn planned(machine: &FakeMachine, bytes: &[u8], options: &str) -> Plan {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let archive = folder.path().join("a.tar");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let archive = directory.path().join("a.tar");
     std::fs::write(&archive, bytes).expect("an archive");
     let context = Context::on(Host::rooted_at(machine.root()), Terminals::default(), Settings::default());
     let typed = ["tar", "-x"].into_iter().chain(options.split_whitespace()).map(std::ffi::OsString::from);

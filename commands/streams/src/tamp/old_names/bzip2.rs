@@ -96,7 +96,7 @@ fn begin(wish: &mut Wish) {
             behind_the_end: BehindTheEnd::Told,
         },
         endings: ENDINGS,
-        packed_endings: Some(&[".bz2", ".bz", ".tbz2", ".tbz"]),
+        compressed_endings: Some(&[".bz2", ".bz", ".tbz2", ".tbz"]),
         packs_twice: PacksTwice { by_force: false, to_stdout: false },
         guessed_ending: Some(".out"),
         shows_progress: false,
@@ -119,7 +119,7 @@ fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     Ok(())
 }
 
-/// Says which plain files get a made-up name.
+/// Says which uncompressed files get a made-up name.
 fn note_guesses(wish: &mut Wish) {
     let is_known = |name: &str| name == "-" || ENDINGS.iter().any(|(ending, _)| name.ends_with(ending));
     for file in &wish.args.files {
@@ -138,7 +138,7 @@ fn complain(wish: &Wish, complaint: &Complaint) -> (String, u8) {
         | Complaint::Ambiguous(option, _)
         | Complaint::NoValue(option)
         | Complaint::UnwantedValue(option) => format!("{name}: Bad flag `{option}'\n({name} -h shows the options)"),
-        Complaint::Plain(message) => format!("{name}: {message}"),
+        Complaint::Uncompressed(message) => format!("{name}: {message}"),
     };
     (text, 1)
 }
@@ -149,7 +149,7 @@ fn complain_as_lbzip2(_wish: &Wish, complaint: &Complaint) -> (String, u8) {
             format!("unknown option \"{option}\"")
         }
         Complaint::NoValue(option) => format!("option \"{option}\" requires an argument"),
-        Complaint::Plain(message) => message.clone(),
+        Complaint::Uncompressed(message) => message.clone(),
     };
     (format!("lbzip2: {text}, specify \"-h\" for help"), 1)
 }
@@ -190,12 +190,14 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
 
 fn left_alone(path: &str, why: &LeftAlone) -> String {
     match why {
-        LeftAlone::PackedAlready { ending } => format!("Input file {path} already has {ending} suffix."),
+        LeftAlone::CompressedAlready { ending } => format!("Input file {path} already has {ending} suffix."),
         LeftAlone::UnknownEnding => format!("Can't guess original name for {path}."),
         LeftAlone::Directory => format!("Input file {path} is a directory."),
         LeftAlone::NotAFile | LeftAlone::SymbolicLink => format!("Input file {path} is not a normal file."),
         LeftAlone::SpecialMode(_) => format!("Input file {path} has a mode that would be lost."),
-        LeftAlone::AboveMirror { folder, .. } => format!("Input file {path} has no place in {}.", name_of(folder)),
+        LeftAlone::AboveMirror { directory, .. } => {
+            format!("Input file {path} has no place in {}.", name_of(directory))
+        }
         LeftAlone::OtherNames(others) => {
             let plural = if *others == 1 { "" } else { "s" };
             format!("Input file {path} has {others} other link{plural}.")
@@ -276,12 +278,12 @@ fn voice_of_lbzip2(_manners: &Manners, event: &Event<'_>) -> Said {
 
 fn skipped(_path: &Path, why: &LeftAlone) -> String {
     match why {
-        LeftAlone::PackedAlready { .. } => "compressed suffix".to_owned(),
+        LeftAlone::CompressedAlready { .. } => "compressed suffix".to_owned(),
         LeftAlone::UnknownEnding => "unknown suffix".to_owned(),
         LeftAlone::Directory | LeftAlone::NotAFile | LeftAlone::SymbolicLink => "not a regular file".to_owned(),
         LeftAlone::OtherNames(_) => "more than one links".to_owned(),
         LeftAlone::SpecialMode(_) => "a mode that would be lost".to_owned(),
-        LeftAlone::AboveMirror { folder, .. } => format!("no place in \"{}\"", name_of(folder)),
+        LeftAlone::AboveMirror { directory, .. } => format!("no place in \"{}\"", name_of(directory)),
         LeftAlone::SameOutput { other } => format!("the same output as \"{}\"", name_of(other)),
         LeftAlone::Unreadable(error) => error.clone(),
     }

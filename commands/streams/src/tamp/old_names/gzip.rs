@@ -40,7 +40,7 @@ const HELP: &str = "
   -l             list sizes
   -n, -N         leave the name and time out, or restore them (default: told, not restored)
   -q, -v         say less, say more
-  -r             go through folders
+  -r             go through directories
   -S ENDING      ending to add or to take away
   -t             verify
   -1 to -9       fast and large to slow and small (default -6)
@@ -78,7 +78,7 @@ const TABLE: Table = Table {
     abbreviates: true,
 };
 
-/// Endings of packed files, each with what replaces it.
+/// Endings of compressed files, each with what replaces it.
 pub(super) const ENDINGS: &[(&str, &str)] = &[
     (".gz", ""),
     (".Z", ""),
@@ -105,7 +105,7 @@ fn begin(wish: &mut Wish) {
         },
         endings: ENDINGS,
         endings_in_any_case: true,
-        packed_endings: Some(&[".gz", ".tgz", ".taz", "-gz", ".z", "-z", "_z"]),
+        compressed_endings: Some(&[".gz", ".tgz", ".taz", "-gz", ".z", "-z", "_z"]),
         tried_endings: &["", ".gz", ".Z", ".z", "-z", "_z"],
         lists: Some(list),
         shows_progress: false,
@@ -189,7 +189,7 @@ fn odd(name: &str, input: &str, remark: Remark) -> Said {
 fn left_alone(name: &str, path: &Path, why: &LeftAlone) -> Said {
     let path = name_of(path);
     match why {
-        LeftAlone::PackedAlready { ending } => {
+        LeftAlone::CompressedAlready { ending } => {
             Said::odd(0, format!("{name}: {path} already has {ending} suffix -- unchanged"))
         }
         LeftAlone::UnknownEnding => Said::odd(2, format!("{name}: {path}: unknown suffix -- ignored")),
@@ -198,8 +198,8 @@ fn left_alone(name: &str, path: &Path, why: &LeftAlone) -> Said {
         LeftAlone::SameOutput { other } => {
             Said::wrong(2, format!("{name}: {path}: {} gets the same name; ignored", name_of(other)))
         }
-        LeftAlone::AboveMirror { folder, .. } => {
-            Said::wrong(1, format!("{name}: {path}: no place in {}", name_of(folder)))
+        LeftAlone::AboveMirror { directory, .. } => {
+            Said::wrong(1, format!("{name}: {path}: no place in {}", name_of(directory)))
         }
         LeftAlone::Unreadable(error) => Said::wrong(1, format!("{name}: {path}: {error}")),
         LeftAlone::SymbolicLink => Said::wrong(1, format!("{name}: {path}: Too many levels of symbolic links")),
@@ -252,11 +252,11 @@ fn list(rows: &[Row], _asked: usize) -> String {
         return String::new();
     }
     let mut text = String::from("         compressed        uncompressed  ratio uncompressed_name\n");
-    let mut line = |packed: u64, plain: u64, name: &str| {
-        text.push_str(&format!("{packed:>19} {plain:>19} {} {name}\n", saved(packed, plain)));
+    let mut line = |compressed: u64, uncompressed: u64, name: &str| {
+        text.push_str(&format!("{compressed:>19} {uncompressed:>19} {} {name}\n", saved(compressed, uncompressed)));
     };
     for row in rows {
-        line(row.packed_bytes, row.plain_bytes.unwrap_or(0), &plain_name(&row.name));
+        line(row.packed_bytes, row.plain_bytes.unwrap_or(0), &uncompressed_name(&row.name));
     }
     if rows.len() > 1 {
         line(
@@ -269,23 +269,24 @@ fn list(rows: &[Row], _asked: usize) -> String {
 }
 
 /// The name without its ending, for a list.
-pub(super) fn plain_name(name: &str) -> String {
-    let plain = ENDINGS.iter().find_map(|(ending, other)| Some(format!("{}{other}", name.strip_suffix(ending)?)));
-    printable(plain.as_deref().unwrap_or(name)).into_owned()
+pub(super) fn uncompressed_name(name: &str) -> String {
+    let uncompressed =
+        ENDINGS.iter().find_map(|(ending, other)| Some(format!("{}{other}", name.strip_suffix(ending)?)));
+    printable(uncompressed.as_deref().unwrap_or(name)).into_owned()
 }
 
 /// The share saved.
 fn share(totals: &Totals, way: Way) -> String {
-    let (packed, plain) = match way {
+    let (compressed, uncompressed) = match way {
         Way::Compress => (totals.bytes_out, totals.bytes_in),
         Way::Decompress | Way::Test => (totals.bytes_in, totals.bytes_out),
     };
-    saved(packed, plain)
+    saved(compressed, uncompressed)
 }
 
-pub(super) fn saved(packed: u64, plain: u64) -> String {
-    let data = packed.saturating_sub(FRAMING_BYTES);
-    let share = if plain == 0 { 0.0 } else { 1.0 - data as f64 / plain as f64 };
+pub(super) fn saved(compressed: u64, uncompressed: u64) -> String {
+    let data = compressed.saturating_sub(FRAMING_BYTES);
+    let share = if uncompressed == 0 { 0.0 } else { 1.0 - data as f64 / uncompressed as f64 };
     format!("{:5.1}%", 100.0 * share)
 }
 

@@ -26,7 +26,7 @@ const HELP: &str = "
   -k, --rm       keep the files (default), or remove them
   -m             several inputs, each with its output beside it
   -q, -v         say less, say more
-  -r             go through folders (with -m)
+  -r             go through directories (with -m)
   -T N           use at most N cores (default: all)
 ";
 
@@ -106,7 +106,7 @@ fn begin(wish: &mut Wish) {
             behind_the_end: BehindTheEnd::Told,
         },
         endings: &[(".lz4", ""), (".tlz4", ".tar")],
-        packed_endings: Some(&[]),
+        compressed_endings: Some(&[]),
         shows_progress: false,
         ..Manners::default()
     };
@@ -165,8 +165,8 @@ fn complain(_wish: &Wish, complaint: &Complaint) -> (String, u8) {
         | Complaint::Ambiguous(option, _)
         | Complaint::UnwantedValue(option)
         | Complaint::NoValue(option) => format!("{INCORRECT} : {option}\n{hint}"),
-        Complaint::Plain(message) if message == INCORRECT => format!("{INCORRECT}\n{hint}"),
-        Complaint::Plain(message) => message.clone(),
+        Complaint::Uncompressed(message) if message == INCORRECT => format!("{INCORRECT}\n{hint}"),
+        Complaint::Uncompressed(message) => message.clone(),
     };
     (text, 1)
 }
@@ -215,12 +215,12 @@ fn said(event: &Event<'_>) -> Said {
 
 fn left_alone(path: &str, why: &LeftAlone) -> String {
     match why {
-        LeftAlone::PackedAlready { ending } => format!("{path} ends in {ending} already"),
+        LeftAlone::CompressedAlready { ending } => format!("{path} ends in {ending} already"),
         LeftAlone::UnknownEnding => format!("Cannot determine an output filename from {path} "),
         LeftAlone::Directory => format!("{path} is a directory "),
         LeftAlone::NotAFile => format!("{path} is not a regular file "),
         LeftAlone::SpecialMode(_) => format!("{path} has a mode that would be lost "),
-        LeftAlone::AboveMirror { folder, .. } => format!("{path} has no place in {} ", name_of(folder)),
+        LeftAlone::AboveMirror { directory, .. } => format!("{path} has no place in {} ", name_of(directory)),
         LeftAlone::SymbolicLink | LeftAlone::OtherNames(_) => format!("{path} is a link "),
         LeftAlone::SameOutput { other } => format!("{path}: {} gets the same name ", name_of(other)),
         LeftAlone::Unreadable(error) => format!("{path}: {error} "),

@@ -124,7 +124,7 @@ pub enum Complaint {
     /// It has none.
     UnwantedValue(String),
     /// In our words.
-    Plain(String),
+    Uncompressed(String),
 }
 
 /// Options that may stand in an environment variable, and its name.
@@ -138,7 +138,7 @@ pub struct Allowed {
 
 impl Allowed {
     fn forbids(self, typed: &str) -> Complaint {
-        Complaint::Plain(format!("{typed}: option not valid in {} environment variable", self.variable))
+        Complaint::Uncompressed(format!("{typed}: option not valid in {} environment variable", self.variable))
     }
 
     fn has(self, option: &Opt) -> bool {
@@ -219,7 +219,7 @@ fn read_level(table: &Table, wish: &mut Wish, cluster: &[u8]) -> Result<usize, C
         Digits::Number | Digits::Word(_) => digits,
     };
     if let (Digits::Word(words), None) = (table.digits, number32(&cluster[..taken])) {
-        return Err(Complaint::Plain(words.to_owned()));
+        return Err(Complaint::Uncompressed(words.to_owned()));
     }
     let level = cluster[..taken]
         .iter()
@@ -288,9 +288,9 @@ impl Opt {
     fn apply(&self, wish: &mut Wish, value: Option<&OsStr>) -> Result<(), Complaint> {
         match self.does {
             Does::Set(set) => set(wish),
-            Does::Take(take) => take(wish, value.unwrap_or_default()).map_err(Complaint::Plain)?,
+            Does::Take(take) => take(wish, value.unwrap_or_default()).map_err(Complaint::Uncompressed)?,
             Does::Nothing => {}
-            Does::Refuse(reason) => return Err(Complaint::Plain(reason.to_owned())),
+            Does::Refuse(reason) => return Err(Complaint::Uncompressed(reason.to_owned())),
         }
         Ok(())
     }
@@ -382,7 +382,7 @@ mod tests {
         assert_eq!(complaint("--foo"), Complaint::Unknown("--foo".to_owned()));
         assert_eq!(complaint("-S"), Complaint::NoValue("-S".to_owned()));
         assert_eq!(complaint("--stdout=1"), Complaint::UnwantedValue("--stdout".to_owned()));
-        assert_eq!(complaint("-Z"), Complaint::Plain("not here".to_owned()));
+        assert_eq!(complaint("-Z"), Complaint::Uncompressed("not here".to_owned()));
         let both = vec!["--verbose".to_owned(), "--version".to_owned()];
         assert_eq!(complaint("--ver"), Complaint::Ambiguous("--ver".to_owned(), both));
     }

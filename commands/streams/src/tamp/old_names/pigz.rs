@@ -26,7 +26,7 @@ pub(super) static FAMILY: Family = Family {
                 format!("invalid option: {option}")
             }
             Complaint::NoValue(option) => format!("missing parameter after {option}"),
-            Complaint::Plain(message) => message.clone(),
+            Complaint::Uncompressed(message) => message.clone(),
         };
         (format!("{name}: abort: {text}"), 22)
     },
@@ -42,7 +42,7 @@ const HELP: &str = "
   -l             list sizes
   -n, -N         leave the name and time out, or restore them (default: told, not restored)
   -q, -v         say less, say more
-  -r             go through folders
+  -r             go through directories
   -S ENDING      ending to add or to take away
   -t             verify
   -0 to -9, -11  large and fast to small and slow (default -6)
@@ -102,8 +102,12 @@ fn list(rows: &[Row], _asked: usize) -> String {
     }
     let mut text = String::from("compressed   original reduced  name\n");
     for row in rows {
-        let (packed, plain, name) = (row.packed_bytes, row.plain_bytes.unwrap_or(0), gzip::plain_name(&row.name));
-        text.push_str(&format!("{packed:>10} {plain:>10}  {} {name}\n", gzip::saved(packed, plain)));
+        let (compressed, uncompressed, name) =
+            (row.packed_bytes, row.plain_bytes.unwrap_or(0), gzip::uncompressed_name(&row.name));
+        text.push_str(&format!(
+            "{compressed:>10} {uncompressed:>10}  {} {name}\n",
+            gzip::saved(compressed, uncompressed)
+        ));
     }
     text
 }
@@ -131,7 +135,7 @@ fn begin(wish: &mut Wish) {
         },
         endings: gzip::ENDINGS,
         lists: Some(list),
-        packed_endings: Some(&[".gz"]),
+        compressed_endings: Some(&[".gz"]),
         packs_twice: PacksTwice { by_force: true, to_stdout: false },
         tried_endings: &[".gz", ".z", "-gz", "-z", "_z"],
         shows_progress: false,
@@ -180,14 +184,14 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
 
 fn left_alone(path: &str, why: &LeftAlone) -> String {
     match why {
-        LeftAlone::PackedAlready { ending } => format!("{path} ends with {ending}"),
+        LeftAlone::CompressedAlready { ending } => format!("{path} ends with {ending}"),
         LeftAlone::UnknownEnding => format!("{path} does not have compressed suffix"),
         LeftAlone::Directory => format!("{path} is a directory"),
         LeftAlone::NotAFile => format!("{path} is not a file or directory"),
         LeftAlone::SymbolicLink => format!("{path} is a symbolic link"),
         LeftAlone::SameOutput { other } => format!("{path} has the same output as {}", name_of(other)),
         LeftAlone::OtherNames(others) => format!("{path} has {others} other names"),
-        LeftAlone::AboveMirror { folder, .. } => format!("{path} has no place in {}", name_of(folder)),
+        LeftAlone::AboveMirror { directory, .. } => format!("{path} has no place in {}", name_of(directory)),
         LeftAlone::SpecialMode(_) => format!("{path} has a mode that would be lost"),
         LeftAlone::Unreadable(error) => format!("{path}: {error}"),
     }

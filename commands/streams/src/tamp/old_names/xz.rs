@@ -26,7 +26,7 @@ pub(super) static FAMILY: Family = Family {
     complain: |wish, complaint| {
         let name = &wish.called;
         let hint = match complaint {
-            Complaint::Plain(_) => String::new(),
+            Complaint::Uncompressed(_) => String::new(),
             _ => format!("\n{name}: Try `{name} --help' for more information."),
         };
         (format!("{name}: {}{hint}", in_getopt_words(complaint)), 1)
@@ -151,7 +151,7 @@ fn begin(wish: &mut Wish) {
 fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     let unpacks = wish.unpacks();
     let wanted = wish.format.clone().unwrap_or_else(|| "auto".to_owned());
-    let (writes, reads, packed): (_, &'static [&'static str], &'static [&'static str]) = match wanted.as_str() {
+    let (writes, reads, compressed): (_, &'static [&'static str], &'static [&'static str]) = match wanted.as_str() {
         "auto" => ("xz", &["xz", "lzma", "lz"], &[".xz", ".txz"]),
         "xz" => ("xz", &["xz"], &[".xz", ".txz"]),
         "lzma" | "alone" => ("lzma", &["lzma"], &[".lzma", ".tlz"]),
@@ -178,7 +178,7 @@ fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     let behind_the_end = BehindTheEnd::LeftBehind("lz");
     manners.admission =
         FormatAdmission { formats: reads, passes_on, mixes: false, oddities, takes_empty: false, behind_the_end };
-    manners.packed_endings = Some(packed);
+    manners.compressed_endings = Some(compressed);
     manners.refuses = Refused { symbolic: refuses, hard: refuses, special_modes: refuses };
     Ok(())
 }
@@ -198,12 +198,12 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
             Said::wrong(1, format!("{name}: {input}: {}", failed(error)))
         }
         Event::Done { input, totals, way, .. } => {
-            let (packed, plain) = match way {
+            let (compressed, uncompressed) = match way {
                 Way::Compress => (totals.bytes_out, totals.bytes_in),
                 Way::Decompress | Way::Test => (totals.bytes_in, totals.bytes_out),
             };
-            let (input, ratio) = (input_of(input, "(stdin)"), ratio(packed, plain));
-            Said::aloud(Verbosity::Verbose, format!("{input}: {packed} B / {plain} B = {ratio}"))
+            let (input, ratio) = (input_of(input, "(stdin)"), ratio(compressed, uncompressed));
+            Said::aloud(Verbosity::Verbose, format!("{input}: {compressed} B / {uncompressed} B = {ratio}"))
         }
         Event::Odd { input, remark: Remark::UnknownCheck } => {
             let input = input_of(input, "(stdin)");
@@ -224,11 +224,11 @@ fn left_alone(name: &str, path: &Path, why: &LeftAlone) -> Said {
     let shown = name_of(path);
     let text = match why {
         // COMPAT: xz looks into a file before it looks at its name.
-        LeftAlone::UnknownEnding if !looks_packed(path) => {
+        LeftAlone::UnknownEnding if !looks_compressed(path) => {
             return Said::wrong(1, format!("{name}: {shown}: File format not recognized"));
         }
         LeftAlone::UnknownEnding => "Filename has an unknown suffix, skipping".to_owned(),
-        LeftAlone::PackedAlready { ending } => format!("File already has `{ending}' suffix, skipping"),
+        LeftAlone::CompressedAlready { ending } => format!("File already has `{ending}' suffix, skipping"),
         LeftAlone::Directory => "Is a directory, skipping".to_owned(),
         LeftAlone::NotAFile => "Not a regular file, skipping".to_owned(),
         LeftAlone::SymbolicLink => "Is a symbolic link, skipping".to_owned(),
@@ -236,14 +236,14 @@ fn left_alone(name: &str, path: &Path, why: &LeftAlone) -> Said {
         LeftAlone::SpecialMode(SpecialMode::Sticky) => "File has sticky bit set, skipping".to_owned(),
         LeftAlone::SpecialMode(_) => "File has setuid or setgid bit set, skipping".to_owned(),
         LeftAlone::SameOutput { other } => format!("{} gets the same name, skipping", name_of(other)),
-        LeftAlone::AboveMirror { folder, .. } => format!("No place in {}, skipping", name_of(folder)),
+        LeftAlone::AboveMirror { directory, .. } => format!("No place in {}, skipping", name_of(directory)),
         LeftAlone::Unreadable(error) => return Said::wrong(1, format!("{name}: {shown}: {error}")),
     };
     Said::odd(2, format!("{name}: {shown}: {text}"))
 }
 
 /// Whether a file begins as an xz, lzma or lzip file does.
-fn looks_packed(path: &Path) -> bool {
+fn looks_compressed(path: &Path) -> bool {
     let mut head = [0; 6];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
     read.is_ok() && (head == *b"\xfd7zXZ\0" || head[..3] == [0x5d, 0, 0] || head[..4] == *b"LZIP")
@@ -262,12 +262,12 @@ fn failed(error: &CodecError) -> String {
 }
 
 /// The same in a list, which has no room for more.
-fn listed_ratio(packed: u64, plain: u64) -> String {
-    if packed as f64 / plain as f64 > 9.999 { "---".to_owned() } else { ratio(packed, plain) }
+fn listed_ratio(compressed: u64, uncompressed: u64) -> String {
+    if compressed as f64 / uncompressed as f64 > 9.999 { "---".to_owned() } else { ratio(compressed, uncompressed) }
 }
 
-fn ratio(packed: u64, plain: u64) -> String {
-    if plain == 0 { "---".to_owned() } else { format!("{:.3}", packed as f64 / plain as f64) }
+fn ratio(compressed: u64, uncompressed: u64) -> String {
+    if uncompressed == 0 { "---".to_owned() } else { format!("{:.3}", compressed as f64 / uncompressed as f64) }
 }
 
 /// Xz's blocks tell their sizes, or are decoded for them.
@@ -291,10 +291,10 @@ fn list(rows: &[Row], _asked: usize) -> String {
     let mut text = String::from("Strms  Blocks   Compressed Uncompressed  Ratio  Check   Filename\n");
     for row in rows {
         let ratio = listed_ratio(row.packed_bytes, plain_bytes(row));
-        let (packed, plain) = (format!("{} B", row.packed_bytes), format!("{} B", plain_bytes(row)));
+        let (compressed, uncompressed) = (format!("{} B", row.packed_bytes), format!("{} B", plain_bytes(row)));
         let (check, name, streams) = (check_of(row), printable(&row.name), 1);
         text.push_str(&format!(
-            "{streams:>5} {:>7} {packed:>12} {plain:>12} {ratio:>6}  {check:<7} {name}\n",
+            "{streams:>5} {:>7} {compressed:>12} {uncompressed:>12} {ratio:>6}  {check:<7} {name}\n",
             row.units
         ));
     }
@@ -304,17 +304,20 @@ fn list(rows: &[Row], _asked: usize) -> String {
 /// Fields apart by tabs, as xz --robot writes them.
 fn list_for_scripts(rows: &[Row], _asked: usize) -> String {
     let mut text = String::new();
-    let (mut packed, mut plain, mut blocks) = (0, 0, 0);
+    let (mut compressed, mut uncompressed, mut blocks) = (0, 0, 0);
     for row in rows {
-        (packed, plain, blocks) = (packed + row.packed_bytes, plain + plain_bytes(row), blocks + row.units);
+        (compressed, uncompressed, blocks) =
+            (compressed + row.packed_bytes, uncompressed + plain_bytes(row), blocks + row.units);
         let (ratio, check) = (listed_ratio(row.packed_bytes, plain_bytes(row)), check_of(row));
         text.push_str(&format!("name\t{}\n", row.name));
-        let (packed, plain) = (row.packed_bytes, plain_bytes(row));
-        text.push_str(&format!("file\t1\t{}\t{packed}\t{plain}\t{ratio}\t{check}\t0\n", row.units));
+        let (compressed, uncompressed) = (row.packed_bytes, plain_bytes(row));
+        text.push_str(&format!("file\t1\t{}\t{compressed}\t{uncompressed}\t{ratio}\t{check}\t0\n", row.units));
     }
     if let Some(first) = rows.first() {
-        let (ratio, check, count) = (listed_ratio(packed, plain), check_of(first), rows.len());
-        text.push_str(&format!("totals\t{count}\t{blocks}\t{packed}\t{plain}\t{ratio}\t{check}\t0\t{count}\n"));
+        let (ratio, check, count) = (listed_ratio(compressed, uncompressed), check_of(first), rows.len());
+        text.push_str(&format!(
+            "totals\t{count}\t{blocks}\t{compressed}\t{uncompressed}\t{ratio}\t{check}\t0\t{count}\n"
+        ));
     }
     text
 }

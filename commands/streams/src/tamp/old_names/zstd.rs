@@ -5,7 +5,7 @@ use super::options::{Complaint, Digits, Does, Opt, Table, Takes, accepted, flag,
 use super::{Family, Shows, Wish, input_of, kernel_words, manners, name_of, output_of, path};
 use crate::tamp::keep_up;
 use crate::tamp::list::Row;
-use crate::tamp::manners::{Event, Folder, Manners, Refused, Said, Way};
+use crate::tamp::manners::{Event, Manners, OutputDirectory, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
 use crate::tamp::remedy;
 use codec::admission::{BehindTheEnd, FormatAdmission, Oddities};
@@ -27,7 +27,7 @@ const HELP: &str = "
   -k, --rm       keep the files (default), or remove them
   -o FILE        write to FILE
   -q, -v         say less, say more
-  -r             go through folders; --filelist FILE names the files
+  -r             go through directories; --filelist FILE names the files
   -T N           use at most N cores (default: all); --single-thread uses one
   --format=FMT   zstd, gzip, xz, lzma or lz4
   --long[=LOG]   look for matches far back
@@ -52,7 +52,7 @@ const TABLE: Table = Table {
         flag("ultra", |wish| wish.args.ultra = true),
         flag("max", |wish| (wish.level, wish.args.ultra) = (Some(22), true)),
         flag("single-thread", |wish| wish.args.shared.hands = Some(1)),
-        flag("exclude-compressed", |wish| manners(wish).packed_endings = Some(PACKED_ENDINGS)),
+        flag("exclude-compressed", |wish| manners(wish).compressed_endings = Some(COMPRESSED_ENDINGS)),
         next("o", |wish, file| {
             wish.args.output = Some(path(file));
             Ok(())
@@ -61,12 +61,12 @@ const TABLE: Table = Table {
             wish.args.dictionary = Some(path(file));
             Ok(())
         }),
-        next("output-dir-flat", |wish, folder| {
-            manners(wish).folder = Some(Folder::Flat(output_folder(folder)?));
+        next("output-dir-flat", |wish, directory| {
+            manners(wish).directory = Some(OutputDirectory::Flat(output_directory(directory)?));
             Ok(())
         }),
-        next("output-dir-mirror", |wish, folder| {
-            manners(wish).folder = Some(Folder::Mirror(output_folder(folder)?));
+        next("output-dir-mirror", |wish, directory| {
+            manners(wish).directory = Some(OutputDirectory::Mirror(output_directory(directory)?));
             Ok(())
         }),
         next("filelist", |wish, file| {
@@ -134,7 +134,7 @@ const TABLE: Table = Table {
 
 const NO_BENCHMARK: &str = "there is no benchmark here; --report tells the speed of a run";
 
-/// Endings of packed files, each with what replaces it.
+/// Endings of compressed files, each with what replaces it.
 const ENDINGS: &[(&str, &str)] = &[
     (".zst", ""),
     (".tzst", ".tar"),
@@ -151,7 +151,7 @@ const ENDINGS: &[(&str, &str)] = &[
 /// An ending that zstd takes, and leaves out of its list.
 const UNTOLD_ENDING: &str = ".zstd";
 
-const PACKED_ENDINGS: &[&str] = &[
+const COMPRESSED_ENDINGS: &[&str] = &[
     ".zst", ".tzst", ".gz", ".tgz", ".lzma", ".xz", ".txz", ".lz4", ".tlz4", ".bz2", ".tbz2", ".zip", ".7z", ".rar",
     ".jpg", ".jpeg", ".png", ".mp3", ".mp4", ".mkv", ".webm", ".webp",
 ];
@@ -230,11 +230,11 @@ fn size32(_wish: &mut Wish, value: &OsStr) -> Result<(), String> {
     if value.is_empty() { Ok(()) } else { number32(value).map(|_| ()) }
 }
 
-fn output_folder(folder: &OsStr) -> Result<PathBuf, String> {
-    if folder.is_empty() {
+fn output_directory(directory: &OsStr) -> Result<PathBuf, String> {
+    if directory.is_empty() {
         return Err("error: output dir cannot be empty string (did you mean to pass '.' instead?)".to_owned());
     }
-    Ok(path(folder))
+    Ok(path(directory))
 }
 
 /// A size without meaning here, but it has to be one.
@@ -280,7 +280,7 @@ fn begin(wish: &mut Wish) {
             behind_the_end: BehindTheEnd::Refused,
         },
         endings: ENDINGS,
-        packed_endings: Some(&[]),
+        compressed_endings: Some(&[]),
         lists: Some(list),
         ..Manners::default()
     };
@@ -374,13 +374,13 @@ fn set_level(wish: &mut Wish, level: i32) {
 
 fn complain(_wish: &Wish, complaint: &Complaint) -> (String, u8) {
     let text = match complaint {
-        Complaint::Plain(message) if message.starts_with(IN_OWN_WORDS) => message.clone(),
-        Complaint::Plain(message) if message != INCORRECT => format!("zstd: {message}"),
+        Complaint::Uncompressed(message) if message.starts_with(IN_OWN_WORDS) => message.clone(),
+        Complaint::Uncompressed(message) if message != INCORRECT => format!("zstd: {message}"),
         Complaint::NoValue(_) => "error: missing command argument ".to_owned(),
         Complaint::Unknown(option) | Complaint::Ambiguous(option, _) | Complaint::UnwantedValue(option) => {
             format!("{INCORRECT} : {option}\n(zstd -h shows the options)")
         }
-        Complaint::Plain(_) => format!("{INCORRECT} \n(zstd -h shows the options)"),
+        Complaint::Uncompressed(_) => format!("{INCORRECT} \n(zstd -h shows the options)"),
     };
     (text, 1)
 }
@@ -441,14 +441,14 @@ fn left_alone(path: &Path, why: &LeftAlone) -> Said {
             )
         }
         // Only with --exclude-compressed, which wants it so.
-        LeftAlone::PackedAlready { .. } => Said::nothing(),
+        LeftAlone::CompressedAlready { .. } => Said::nothing(),
         LeftAlone::Directory => Said::wrong(1, format!("zstd: {path} is a directory -- ignored ")),
         LeftAlone::NotAFile => Said::wrong(1, format!("zstd: {path} is not a regular file -- ignored ")),
         LeftAlone::SymbolicLink => Said::wrong(1, format!("Warning : {path} is a symbolic link, ignoring ")),
         LeftAlone::OtherNames(others) => Said::wrong(1, format!("zstd: {path} has {others} other names ")),
         LeftAlone::SpecialMode(_) => Said::wrong(1, format!("zstd: {path} has a mode that would be lost ")),
-        LeftAlone::AboveMirror { folder, verb } => {
-            Said::odd(1, format!("zstd: --output-dir-mirror cannot {verb} '{path}' into '{}' ", name_of(folder)))
+        LeftAlone::AboveMirror { directory, verb } => {
+            Said::odd(1, format!("zstd: --output-dir-mirror cannot {verb} '{path}' into '{}' ", name_of(directory)))
         }
         LeftAlone::SameOutput { other } => {
             Said::wrong(1, format!("zstd: {path}: {} gets the same name -- ignored ", name_of(other)))
@@ -526,10 +526,11 @@ fn list(rows: &[Row], asked: usize) -> String {
 }
 
 /// Frames, skippable ones among them, and both sizes. COMPAT: blank where the uncompressed one is not known.
-fn line([frames, skips, packed]: [u64; 3], plain: Option<u64>, check: &str, name: &str) -> String {
-    let ratio = plain.map_or(String::new(), |plain| format!("{:.3}", plain as f64 / packed.max(1) as f64));
-    let (packed, plain) = (human(packed), plain.map_or(String::new(), human));
-    format!("{frames:>6}  {skips:>5}  {packed:>10}  {plain:>12}  {ratio:>5}  {check:>5}  {name}\n")
+fn line([frames, skips, compressed]: [u64; 3], uncompressed: Option<u64>, check: &str, name: &str) -> String {
+    let ratio = uncompressed
+        .map_or(String::new(), |uncompressed| format!("{:.3}", uncompressed as f64 / compressed.max(1) as f64));
+    let (compressed, uncompressed) = (human(compressed), uncompressed.map_or(String::new(), human));
+    format!("{frames:>6}  {skips:>5}  {compressed:>10}  {uncompressed:>12}  {ratio:>5}  {check:>5}  {name}\n")
 }
 
 /// What stands where not all frames have a checksum.
@@ -553,8 +554,8 @@ fn list_at_length(rows: &[Row], _asked: usize) -> String {
             _ => check_of(row).to_owned(),
         };
         let (dictionary, window) = (row.detail.dictionary, size(row.detail.window_bytes));
-        let packed = size(row.packed_bytes);
-        text.push_str(&format!("DictID: {dictionary}\nWindow Size: {window}\nCompressed Size: {packed}\n"));
+        let compressed = size(row.packed_bytes);
+        text.push_str(&format!("DictID: {dictionary}\nWindow Size: {window}\nCompressed Size: {compressed}\n"));
         if let Some(plain_bytes) = row.plain_bytes {
             let ratio = plain_bytes as f64 / row.packed_bytes.max(1) as f64;
             text.push_str(&format!("Decompressed Size: {}\nRatio: {ratio:.4}\n", size(plain_bytes)));

@@ -9,31 +9,31 @@ use mh_kit::settings::Settings;
 use tempfile::TempDir;
 use testkit::fake_machine::FakeMachine;
 
-/// A directory with a gigabyte that takes no room, a small file, and one that is packed by its name.
+/// A directory with a gigabyte that takes no room, a small file, and one that is compressed by its name.
 fn files() -> TempDir {
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    File::create(folder.path().join("large")).and_then(|file| file.set_len(1 << 30)).expect("a file");
-    std::fs::write(folder.path().join("small"), "x").expect("a file");
-    std::fs::write(folder.path().join("done.zst"), "").expect("a file");
-    folder
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    File::create(directory.path().join("large")).and_then(|file| file.set_len(1 << 30)).expect("a file");
+    std::fs::write(directory.path().join("small"), "x").expect("a file");
+    std::fs::write(directory.path().join("done.zst"), "").expect("a file");
+    directory
 }
 
 struct On<'a> {
     machine: FakeMachine,
     terminals: Terminals,
-    folder: &'a TempDir,
+    directory: &'a TempDir,
 }
 
 impl<'a> On<'a> {
-    fn cpus(cpus: usize, folder: &'a TempDir) -> Self {
-        Self { machine: FakeMachine::new(cpus, 16 << 30), terminals: Terminals::default(), folder }
+    fn cpus(cpus: usize, directory: &'a TempDir) -> Self {
+        Self { machine: FakeMachine::new(cpus, 16 << 30), terminals: Terminals::default(), directory }
     }
 
     /// Words that begin with `./` are files of the directory.
     fn planned(&self, typed: &str) -> Result<Job, String> {
         let context = Context::on(Host::rooted_at(self.machine.root()), self.terminals, Settings::default());
         let words = typed.split_whitespace().map(|word| match word.strip_prefix("./") {
-            Some(name) => self.folder.path().join(name).into_os_string(),
+            Some(name) => self.directory.path().join(name).into_os_string(),
             None => word.into(),
         });
         let matches = command().get_matches_from(["tamp".into()].into_iter().chain(words));
@@ -61,17 +61,17 @@ impl<'a> On<'a> {
     }
 
     fn named(&self, name: &str, replace: bool) -> LaneOutput {
-        LaneOutput::Path { path: self.folder.path().join(name), replace }
+        LaneOutput::Path { path: self.directory.path().join(name), replace }
     }
 }
 
 #[test]
 fn hands_follow_the_machine_the_options_the_input_and_the_memory() {
-    let folder = files();
-    let on = On::cpus(4, &folder);
+    let directory = files();
+    let on = On::cpus(4, &directory);
     let width = |typed: &str| on.job(typed).staffing.width;
     assert_eq!((width("./large"), width("-j 2 ./large"), width("./small")), (4, 2, 1));
-    assert_eq!(On::cpus(1, &folder).job("./large").staffing.width, 1);
+    assert_eq!(On::cpus(1, &directory).job("./large").staffing.width, 1);
     let tight = on.job("--level 19 --memory 300M ./large");
     assert!(tight.staffing.width < 4, "{}", tight.staffing.width);
     assert!(on.refused("--level 19 --memory 1M ./large").contains("--memory allows"), "not even one hand");
@@ -81,8 +81,8 @@ fn hands_follow_the_machine_the_options_the_input_and_the_memory() {
 
 #[test]
 fn names_and_options_decide_format_and_level() {
-    let folder = files();
-    let on = On::cpus(2, &folder);
+    let directory = files();
+    let on = On::cpus(2, &directory);
     assert!(on.format("./small").starts_with("zst "), "the default");
     assert!(on.format("-F xz --level 2 ./small").ends_with(", level 2"));
     assert!(on.format("-o ./out.gz ./small").starts_with("gz "));
@@ -95,8 +95,8 @@ fn names_and_options_decide_format_and_level() {
 
 #[test]
 fn every_input_has_its_output_or_is_left_alone() {
-    let folder = files();
-    let on = On::cpus(2, &folder);
+    let directory = files();
+    let on = On::cpus(2, &directory);
     assert_eq!(on.output("./small"), on.named("small.zst", false));
     assert_eq!(on.output("-f -F gz ./small"), on.named("small.gz", true));
     assert_eq!(on.output("-d ./done.zst"), on.named("done", false));
@@ -110,8 +110,8 @@ fn every_input_has_its_output_or_is_left_alone() {
 
 #[test]
 fn what_does_not_go_together_is_refused_before_anything_is_done() {
-    let folder = files();
-    let mut on = On::cpus(2, &folder);
+    let directory = files();
+    let mut on = On::cpus(2, &directory);
     assert!(on.refused("-o ./x ./small ./large").starts_with("-o takes one file"));
     assert!(on.refused("-c -o ./x ./small").contains("either -o or -c"));
     assert!(on.refused("-c - -").contains("- is given twice"));

@@ -1,4 +1,4 @@
-//! Open folders of one worker, by path, and what was learnt about files made in them. Makes what is missing on the way.
+//! Open directories of one worker, by path, and what was learnt about files made in them. Makes what is missing on the way.
 
 use super::metadata::Restore;
 use super::{Manner, PlaceError, Reach, Root, could_not, split};
@@ -13,17 +13,17 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Tells all workers that a folder went: what they have open may no longer be where its path says; and which folders we have made: on the way
+/// Tells all workers that a directory went: what they have open may no longer be where its path says; and which directories we have made: on the way
 /// to something in them, before the member that stands for them, or, where those that are there keep what they have, for a member.
 #[derive(Debug, Default)]
-pub struct FoldersChanged {
+pub struct DirectoriesChanged {
     removed: AtomicU64,
-    /// Which ones: paths of folders in one another would need the square of their length.
+    /// Which ones: paths of directories in one another would need the square of their length.
     made: Mutex<HashSet<Identity>>,
 }
 
-impl FoldersChanged {
-    /// A folder was removed.
+impl DirectoriesChanged {
+    /// A directory was removed.
     pub fn tell(&self) {
         // ORDER: who goes on with members that depend on it does so behind the pipeline's lock.
         self.removed.fetch_add(1, Ordering::Relaxed);
@@ -33,7 +33,7 @@ impl FoldersChanged {
         self.removed.load(Ordering::Relaxed)
     }
 
-    /// Makes a folder and notes it, in one step: who finds it knows whose it is.
+    /// Makes a directory and notes it, in one step: who finds it knows whose it is.
     pub fn make(&self, above: Directory<'_>, name: &[u8], mode: u32) -> io::Result<()> {
         let mut made = self.made();
         above.make_directory(name, mode)?;
@@ -43,7 +43,7 @@ impl FoldersChanged {
         Ok(())
     }
 
-    /// Whether the folder is one of those.
+    /// Whether the directory is one of those.
     pub fn was_made(&self, identity: Identity) -> bool {
         self.made().contains(&identity)
     }
@@ -53,8 +53,8 @@ impl FoldersChanged {
     }
 }
 
-/// An open folder.
-pub struct Folder {
+/// An open directory.
+pub struct TargetDirectory {
     descriptor: OwnedFd,
     /// What a file of ours gets in it without being told.
     learnt: Mutex<Learnt>,
@@ -68,7 +68,7 @@ struct Learnt {
     any: bool,
 }
 
-impl Folder {
+impl TargetDirectory {
     /// Whether a new file will have the right owner from the beginning.
     pub fn gives_owner(&self, restore: &Restore, member: &Member) -> bool {
         let learnt = *self.learnt.lock();
@@ -98,7 +98,7 @@ impl Folder {
     }
 }
 
-impl Folder {
+impl TargetDirectory {
     /// It, to find names in.
     #[inline(always)]
     pub fn directory(&self) -> Directory<'_> {
@@ -106,34 +106,34 @@ impl Folder {
     }
 }
 
-/// LIMIT: bytes of the paths of one worker's open folders, unless one alone has more. Of folders in one another the last one is all that is needed; the
+/// LIMIT: bytes of the paths of one worker's open directories, unless one alone has more. Of directories in one another the last one is all that is needed; the
 /// paths of 48 have 10 MB where a hundred thousand lie in one another. Usual ones have a tenth of this.
 const PATHS_BYTES: usize = 128 << 10;
 
-/// Open folders of one worker.
-pub struct Folders<'a> {
+/// Open directories of one worker.
+pub struct TargetDirectories<'a> {
     root: &'a Root,
-    changed: &'a FoldersChanged,
+    changed: &'a DirectoriesChanged,
     seen_change: Cell<u64>,
-    open: HashMap<Arc<[u8]>, Arc<Folder>>,
+    open: HashMap<Arc<[u8]>, Arc<TargetDirectory>>,
     by_age: VecDeque<Arc<[u8]>>,
     /// Bytes of their paths.
     paths_bytes: usize,
-    last: Option<(Arc<[u8]>, Arc<Folder>)>,
+    last: Option<(Arc<[u8]>, Arc<TargetDirectory>)>,
     manner: &'a Manner,
     links: LinksOnTheWay,
 }
 
-impl<'a> Folders<'a> {
+impl<'a> TargetDirectories<'a> {
     /// None open yet. `links` on their way are followed as far as the root allows, or are errors.
-    pub fn new(root: &'a Root, changed: &'a FoldersChanged, manner: &'a Manner, links: LinksOnTheWay) -> Self {
+    pub fn new(root: &'a Root, changed: &'a DirectoriesChanged, manner: &'a Manner, links: LinksOnTheWay) -> Self {
         let seen_change = Cell::new(changed.now());
         let (open, by_age) = (HashMap::new(), VecDeque::new());
         Self { root, changed, seen_change, open, by_age, paths_bytes: 0, last: None, manner, links }
     }
 
-    /// Whom to tell of a folder that went.
-    pub fn changed(&self) -> &FoldersChanged {
+    /// Whom to tell of a directory that went.
+    pub fn changed(&self) -> &DirectoriesChanged {
         self.changed
     }
 
@@ -147,22 +147,22 @@ impl<'a> Folders<'a> {
         self.root.has_followed_links()
     }
 
-    /// Where an open folder lies ([`Root::path_of`]).
-    pub fn path_of(&self, folder: &Folder, is_absolute: bool) -> Option<Vec<u8>> {
-        self.root.path_of(folder.directory(), is_absolute)
+    /// Where an open directory lies ([`Root::path_of`]).
+    pub fn path_of(&self, directory: &TargetDirectory, is_absolute: bool) -> Option<Vec<u8>> {
+        self.root.path_of(directory.directory(), is_absolute)
     }
 
-    /// The folder at `path`; it and those above are made where they are missing.
-    pub fn folder(&mut self, path: &[u8]) -> Result<Arc<Folder>, PlaceError> {
+    /// The directory at `path`; it and those above are made where they are missing.
+    pub fn directory(&mut self, path: &[u8]) -> Result<Arc<TargetDirectory>, PlaceError> {
         self.find(path, Missing::Make)
     }
 
-    /// The folder at `path`, if there is one.
-    pub fn existing(&mut self, path: &[u8]) -> Result<Arc<Folder>, PlaceError> {
+    /// The directory at `path`, if there is one.
+    pub fn existing(&mut self, path: &[u8]) -> Result<Arc<TargetDirectory>, PlaceError> {
         self.find(path, Missing::Tell)
     }
 
-    fn find(&mut self, path: &[u8], missing: Missing) -> Result<Arc<Folder>, PlaceError> {
+    fn find(&mut self, path: &[u8], missing: Missing) -> Result<Arc<TargetDirectory>, PlaceError> {
         let now = self.changed.now();
         if self.seen_change.replace(now) != now {
             self.open.clear();
@@ -170,30 +170,30 @@ impl<'a> Folders<'a> {
             self.paths_bytes = 0;
             self.last = None;
         }
-        if let Some((last, folder)) = &self.last
+        if let Some((last, directory)) = &self.last
             && **last == *path
         {
-            return Ok(Arc::clone(folder));
+            return Ok(Arc::clone(directory));
         }
-        let (path, folder) = match self.open.get_key_value(path) {
-            Some((path, folder)) => (Arc::clone(path), Arc::clone(folder)),
+        let (path, directory) = match self.open.get_key_value(path) {
+            Some((path, directory)) => (Arc::clone(path), Arc::clone(directory)),
             None => {
                 // Not beside the next one: a path may be as long as all that a worker keeps.
                 self.last = None;
                 self.open(path, missing)?
             }
         };
-        self.last = Some((path, Arc::clone(&folder)));
-        Ok(folder)
+        self.last = Some((path, Arc::clone(&directory)));
+        Ok(directory)
     }
 
-    fn open(&mut self, path: &[u8], missing: Missing) -> Result<(Arc<[u8]>, Arc<Folder>), PlaceError> {
+    fn open(&mut self, path: &[u8], missing: Missing) -> Result<(Arc<[u8]>, Arc<TargetDirectory>), PlaceError> {
         let descriptor = match self.open_below_nearest(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && missing == Missing::Make => self.make(path)?,
             opened => opened.map_err(could_not(Operation::OpenItsDirectory))?,
         };
-        let folder = Arc::new(Folder { descriptor, learnt: Mutex::default() });
-        while (self.by_age.len() >= self.manner.open_folders || self.paths_bytes + path.len() > PATHS_BYTES)
+        let directory = Arc::new(TargetDirectory { descriptor, learnt: Mutex::default() });
+        while (self.by_age.len() >= self.manner.open_directories || self.paths_bytes + path.len() > PATHS_BYTES)
             && let Some(oldest) = self.by_age.pop_front()
         {
             self.paths_bytes -= oldest.len();
@@ -202,32 +202,32 @@ impl<'a> Folders<'a> {
         let path: Arc<[u8]> = path.into();
         self.paths_bytes += path.len();
         self.by_age.push_back(Arc::clone(&path));
-        self.open.insert(Arc::clone(&path), Arc::clone(&folder));
-        Ok((path, folder))
+        self.open.insert(Arc::clone(&path), Arc::clone(&directory));
+        Ok((path, directory))
     }
 
-    /// From the nearest folder above that is open, else from the root.
+    /// From the nearest directory above that is open, else from the root.
     fn open_below_nearest(&self, path: &[u8]) -> io::Result<OwnedFd> {
         let below = |above: &[u8]| path.strip_prefix(above).and_then(|rest| rest.strip_prefix(b"/"));
         let open = self.open.iter().filter(|(above, _)| !above.is_empty());
-        let open = open.filter_map(|(above, folder)| Some((folder.directory(), below(above)?)));
-        let Some((folder, rest)) = open.min_by_key(|(_, rest)| rest.len()) else {
-            return self.root.open_folder(path, self.links);
+        let open = open.filter_map(|(above, directory)| Some((directory.directory(), below(above)?)));
+        let Some((directory, rest)) = open.min_by_key(|(_, rest)| rest.len()) else {
+            return self.root.open_directory(path, self.links);
         };
         let opened = match rest.contains(&b'/') {
-            true => self.root.open_from(folder, rest, self.links),
-            false => folder.open(rest, how::DIRECTORY, 0),
+            true => self.root.open_from(directory, rest, self.links),
+            false => directory.open(rest, how::DIRECTORY, 0),
         };
         match opened {
-            // What is not there is not looked for on the whole way again: a hundred thousand folders may be on it.
+            // What is not there is not looked for on the whole way again: a hundred thousand directories may be on it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
             // A link may lead up from there and not out of the root.
-            Err(_) => self.root.open_folder(path, self.links),
+            Err(_) => self.root.open_directory(path, self.links),
             opened => opened,
         }
     }
 
-    /// Makes the folders that are missing.
+    /// Makes the directories that are missing.
     fn make(&self, path: &[u8]) -> Result<OwnedFd, PlaceError> {
         let (mut at, missing) = self.deepest_there(path)?;
         for end in missing {
@@ -247,8 +247,8 @@ impl<'a> Folders<'a> {
         }
     }
 
-    /// The deepest folder on the way to `path`, itself not there, that is there; and where the names of those that are missing end. Looked for in
-    /// steps that double, since of folders in one another a hundred thousand may be missing, or one.
+    /// The deepest directory on the way to `path`, itself not there, that is there; and where the names of those that are missing end. Looked for in
+    /// steps that double, since of directories in one another a hundred thousand may be missing, or one.
     fn deepest_there(&self, path: &[u8]) -> Result<(OwnedFd, Vec<usize>), PlaceError> {
         let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         // Where each name ends; the root's has no bytes, or is a slash.
@@ -264,15 +264,15 @@ impl<'a> Folders<'a> {
                 None => missing.saturating_sub(step),
             };
             match open(at) {
-                Ok(folder) => there = Some((at, folder)),
+                Ok(directory) => there = Some((at, directory)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound && at > 0 => (missing, step) = (at, step * 2),
                 Err(error) => return Err(could_not(Operation::OpenItsDirectory)(error)),
             }
         }
-        let Some((at, folder)) = there else {
+        let Some((at, directory)) = there else {
             return Err(could_not(Operation::OpenItsDirectory)(io::ErrorKind::NotFound.into()));
         };
-        Ok((folder, ends.split_off(at + 1)))
+        Ok((directory, ends.split_off(at + 1)))
     }
 }
 
