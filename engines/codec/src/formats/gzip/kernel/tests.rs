@@ -142,9 +142,8 @@ fn check_round_trip(uncompressed: &[u8], level: u32, cuts: Cuts) {
     let mut compressed = pack(uncompressed, level);
     let packed_bytes = compressed.len();
     compressed.extend_from_slice(b"tail that is not ours");
-    let (uncompressed, consumed) =
-        inflate_cut(&compressed, cuts).unwrap_or_else(|error| panic!("{error}, level {level}"));
-    assert!(uncompressed == uncompressed, "level {level}, {cuts:?}");
+    let (inflated, consumed) = inflate_cut(&compressed, cuts).unwrap_or_else(|error| panic!("{error}, level {level}"));
+    assert!(inflated == uncompressed, "level {level}, {cuts:?}");
     assert_eq!(consumed, packed_bytes, "level {level}, {cuts:?}");
 }
 
