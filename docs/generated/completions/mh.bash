@@ -103,7 +103,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__ceiling)
-            opts="-h --ignore --watch --record --replay --json --csv --help"
+            opts="-h --ignore --watch --json --csv --record --replay --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -249,12 +249,20 @@ _mh() {
             return 0
             ;;
         mh__subcmd__crew__subcmd__run)
-            opts="-j -h --hands --what --jobserver --explain --priority --weight --help"
+            opts="-j -h --priority --weight --hands --what --jobserver --explain --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --priority)
+                    COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
+                    return 0
+                    ;;
+                --weight)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --hands)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -269,14 +277,6 @@ _mh() {
                     ;;
                 --jobserver)
                     COMPREPLY=($(compgen -W "fds fifo off" -- "${cur}"))
-                    return 0
-                    ;;
-                --priority)
-                    COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
-                    return 0
-                    ;;
-                --weight)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -487,7 +487,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__pstime)
-            opts="-n -s -t -m -c -C -u -o -a -h --seconds --threads --microstates --exact --children --name --user --by --of --columns --sort --min --top --all --record --replay --json --csv --help"
+            opts="-n -s -t -m -c -C -u -o -a -h --seconds --threads --microstates --exact --children --name --user --by --of --columns --sort --min --top --all --json --csv --record --replay --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1025,7 +1025,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__xjobs)
-            opts="-P -j -a -s -l -1 -0 -n -N -d -u -q -p -e -t -r -v -V -k -I -C -X -L -h --hands --max-procs --jobs --arg-file --script --max-replace-args --max-args --null --ungroup --interactive --version --keep-order --lb --line-buffer --tag --res --results --journal --resume --resume-failed --retries --timeout --term-seq --halt-on-error --halt --delay --load --memory --mem-free --memfree --shell --col-sep --colsep --eta --progress --bar --plain --dry-run --listen --until-idle --send --wait --finish --pipepart --pipe-part --spreadstdin --pipe --block-size --block --max-lines --recstart --recend --header --jl --joblog --tagstring --xapply --link --delimiter --nice --priority --jobserver --explain --report --weight --help"
+            opts="-P -j -a -s -l -1 -0 -n -N -d -u -q -p -e -t -r -v -V -k -I -C -X -L -h --hands --max-procs --jobs --arg-file --script --max-replace-args --max-args --null --ungroup --interactive --version --keep-order --lb --line-buffer --tag --res --results --journal --resume --resume-failed --retries --timeout --term-seq --halt-on-error --halt --delay --load --memory --mem-free --memfree --shell --col-sep --colsep --eta --progress --bar --plain --dry-run --listen --until-idle --send --wait --finish --pipepart --pipe-part --spreadstdin --pipe --block-size --block --max-lines --recstart --recend --header --jl --joblog --tagstring --xapply --link --delimiter --nice --priority --weight --jobserver --explain --report --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1215,16 +1215,16 @@ _mh() {
                     COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
                     return 0
                     ;;
+                --weight)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --jobserver)
                     COMPREPLY=($(compgen -W "fds fifo off" -- "${cur}"))
                     return 0
                     ;;
                 --report)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
-                    return 0
-                    ;;
-                --weight)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)

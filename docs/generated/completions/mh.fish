@@ -232,12 +232,12 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l priority -d 'Priority am
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l weight -d 'Share among runs of the same class; 100 is usual' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l jobserver -d 'How make, ninja and cargo in jobs get the cores that no job needs: two descriptors, a named pipe (make from 4.4 on), or not' -r -f -a "fds\t'Two descriptors that they inherit'
 fifo\t'A named pipe'
 off\t'Not at all'"
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l report -d 'After the run, print its limit and the gain of one more core' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l weight -d 'Share among runs of the same class; 100 is usual' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s 1 -d 'Each line is one argument, as it is'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s 0 -l null -d 'The same, ended by NUL instead of line ends'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s n -d 'Discard standard output of jobs'
@@ -527,16 +527,16 @@ complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_f
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -l timeout -d 'Wait at most so long (90, 1.5m, 2h)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -l idle -d 'Wait until a core is free that no run waits for, instead; job slots that no program has read count as free'
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -s j -l hands -d 'It can use N cores at most (default, and 0: all that this process may use)' -r
-complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l what -d 'Description in mh crew (default: its command line)' -r
-complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l jobserver -d 'How make, ninja and cargo in the program get job slots, one for each core beyond the first' -r -f -a "fds\t'Two descriptors that they inherit'
-fifo\t'A named pipe'
-off\t'Not at all'"
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l priority -d 'Its class (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
 idle\t'Gets what nobody else wants'"
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l weight -d 'Its share among the runs of its class (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -s j -l hands -d 'It can use N cores at most (default, and 0: all that this process may use)' -r
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l what -d 'Description in mh crew (default: its command line)' -r
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l jobserver -d 'How make, ninja and cargo in the program get job slots, one for each core beyond the first' -r -f -a "fds\t'Two descriptors that they inherit'
+fifo\t'A named pipe'
+off\t'Not at all'"
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand tour" -s h -l help -d 'Print help'
