@@ -180,8 +180,8 @@ impl Tail for IndexTail {
     fn unit(&mut self, compressed: &[u8], plain_bytes: u64) {
         let Some(&first) = compressed.first() else { return };
         let header = parse_block_header(&compressed[..block_header_bytes(first)]).expect("it was written here");
-        let compressed = header.compressed_bytes.expect("it was written here");
-        self.records.add(record(header.bytes, compressed, self.check, plain_bytes));
+        let compressed_bytes = header.compressed_bytes.expect("it was written here");
+        self.records.add(record(header.bytes, compressed_bytes, self.check, plain_bytes));
     }
 
     fn finish(&mut self) -> Vec<u8> {
