@@ -1,5 +1,5 @@
 //! What every command of `mh` has: its entry in the table, what it receives, how it shares cores, reports and ends.
-//! Knows no command by name.
+//! Runs no command.
 
 pub mod context;
 pub mod descriptors;
