@@ -292,7 +292,7 @@ fn archives_are_put_together_and_members_taken_out() {
             0,
             "find 'missing'",
         ),
-        ("$mh tar --delete -f z.tar.zst src/deep", 2, "packed"),
+        ("$mh tar --delete -f z.tar.zst src/deep", 2, "compressed"),
     ] {
         let ran = place.shell(script);
         assert_eq!(ran.exit, Exit::Code(code), "{script}: {}", said(&ran));

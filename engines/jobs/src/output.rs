@@ -13,6 +13,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use sys::error_text::message;
 
 /// What one job may keep in memory. Larger: more memory with many jobs. Smaller: more temporary files.
 const KEPT_BYTES_MAX: usize = 64 << 10;
@@ -171,8 +172,10 @@ impl Capture {
         if self.spill.is_none() {
             // A refusal (the user's pipe limit) costs speed only.
             let _stays_small = fcntl_setpipe_size(&self.pipe, LARGE_PIPE_BYTES);
-            let in_directory =
-                |cause: io::Error| io::Error::new(cause.kind(), format!("in '{}': {cause}", directory.display()));
+            let in_directory = |cause: io::Error| {
+                let why = format!("in '{}': {}", directory.display(), message(&cause));
+                io::Error::new(cause.kind(), why)
+            };
             let mut file = nameless_file(directory).map_err(in_directory)?;
             file.write_all(&self.kept)?;
             self.spilled_bytes = self.kept.len() as u64;

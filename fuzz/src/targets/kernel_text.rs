@@ -48,7 +48,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let recording = concat!(
         "{\"manyhands_recording\":1,\"tier\":\"no-rights\",\"users\":{\"0\":\"root\"}}\n",
         "{\"at_ns\":1,\"since_boot_ns\":1,\"wall_ns\":1,\"machine\":{\"online_cpus\":2,\"tick_ns\":4000000},\"changed\":[{\"pid\":7,",
-        "\"directory\":7,\"at_ns\":1,\"may_run\":0,\"cpu\":{\"total_ns\":5,\"basis\":\"clock\"}}],\"gone\":[]}\n",
+        "\"folder\":7,\"at_ns\":1,\"may_run\":0,\"cpu\":{\"total_ns\":5,\"basis\":\"clock\"}}],\"gone\":[]}\n",
         "{\"at_ns\":9,\"since_boot_ns\":9,\"wall_ns\":9,\"machine\":{\"online_cpus\":2,\"tick_ns\":4000000},\"changed\":[],\"gone\":[7]}\n",
     );
     let texts = [

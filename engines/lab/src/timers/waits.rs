@@ -7,6 +7,7 @@ use serde::Serialize;
 use std::io;
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
+use sys::error_text::message;
 use sys::timed_wait::{Method, Slack, Unit, share_of_time};
 
 /// How often, and for how long at most.
@@ -117,13 +118,6 @@ fn own_slack_ns(method: &Method, told: Duration) -> Option<u64> {
     u64::try_from(share_of_time(told, nice).as_nanos()).ok()
 }
 
-/// The kernel's message without the error number that Rust appends.
-fn message(error: &io::Error) -> String {
-    let text = error.to_string();
-    let appended = error.raw_os_error().map(|number| format!(" (os error {number})")).unwrap_or_default();
-    text.strip_suffix(&appended).unwrap_or(&text).to_owned()
-}
-
 fn run(method: &Method, setting: Setting, told: Duration, effort: Effort) -> io::Result<(u64, Option<Spread>)> {
     if let Some(cpu) = setting.cpu {
         stay_on(cpu)?;
@@ -212,7 +206,6 @@ mod tests {
         let waited = measure(&sys::timed_wait::METHODS[0], setting, effort);
         assert!(waited.late.is_none() && waited.missing.is_some());
         assert_eq!(message(&io::Error::from_raw_os_error(22)), "Invalid argument");
-        assert_eq!(message(&io::Error::other("no (os error 22)")), "no (os error 22)");
     }
 
     #[test]
