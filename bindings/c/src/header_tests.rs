@@ -10,11 +10,11 @@ const BOUNDARY: &str = include_str!("boundary.rs");
 
 /// A type of Rust's as C spells it.
 const TYPES: &[(&str, &str)] = &[
-    ("*mut *mut Crew", "mh_crew **"),
+    ("*mut *mut OpenedBudget", "mh_crew **"),
     ("*mut *mut Share", "mh_lease **"),
-    ("*const Crew", "const mh_crew *"),
+    ("*const OpenedBudget", "const mh_crew *"),
     ("*const Share", "const mh_lease *"),
-    ("*mut Crew", "mh_crew *"),
+    ("*mut OpenedBudget", "mh_crew *"),
     ("*mut Share", "mh_lease *"),
     ("*const c_char", "const char *"),
     ("*mut c_char", "char *"),
@@ -81,7 +81,11 @@ fn the_headers_numbers_are_the_librarys() {
     let codes = ["MH_OK", "MH_NOT_NOW", "MH_WRONG_ARGUMENT", "MH_WRONG_HAND", "MH_BROKEN"].map(value);
     let ours = [boundary::OK, boundary::NOT_NOW, boundary::WRONG_ARGUMENT, boundary::WRONG_HAND, boundary::BROKEN];
     assert_eq!(codes, ours);
-    assert_eq!(["MH_IDLE", "MH_LOW", "MH_NORMAL", "MH_HIGH"].map(value), [0, 1, 2, 3], "as `Crew::lease` reads them");
+    assert_eq!(
+        ["MH_IDLE", "MH_LOW", "MH_NORMAL", "MH_HIGH"].map(value),
+        [0, 1, 2, 3],
+        "as `OpenedBudget::lease` reads them"
+    );
 }
 
 fn include() -> PathBuf {

@@ -140,7 +140,10 @@ mod tests {
             assert_eq!(shown(&["/quick", "/far"], allowed).as_deref(), Some(workers));
         }
         let why = |paths: &[&str]| bound(paths, 4, None).map(|bound| bound.why);
-        assert_eq!(why(&["/slow"]).as_deref(), Some("sda is a turning disk: several hands would have its heads jump"));
+        assert_eq!(
+            why(&["/slow"]).as_deref(),
+            Some("sda is a rotating disk: several workers would make its heads seek")
+        );
         assert_eq!(why(&["/far"]).as_deref(), Some("/far is on another machine: waiting for it uses no core"));
     }
 }

@@ -377,7 +377,7 @@ fn traced_share(cost_ns: u64, life_ns: u64) -> String {
     }
 }
 
-/// What could not be seen or told apart, a line each.
+/// What could not be seen or separated, a line each.
 pub fn losses(lost: &Losses) -> String {
     let mut text = String::new();
     if lost.events_missed > 0 || lost.threads_missed > 0 {
@@ -461,7 +461,7 @@ mod tests {
         let text = text(&shown, 1, false);
         assert!(text.contains("NOT in the table: 2 events and 0 threads\n"), "{text}");
         assert!(
-            text.contains("3 owners and 0 calls stand under (others)\n") && text.contains("(2 more rows)"),
+            text.contains("3 owners and 0 calls are counted under (others)\n") && text.contains("(2 more rows)"),
             "{text}"
         );
         assert!(text.contains("7 returns of threads to a CPU were not seen: these waits are estimates, or missing\n"));
@@ -485,6 +485,6 @@ mod tests {
         let some = Shown { is_of_some_calls: true, ..shown(Made::Exact(COST)) };
         assert!(text(&some, 0, false).contains(": 6 ms of 10 ms in these system calls (60.0 %);"), "not in all calls");
         let nobody = Shown { snapshot: CallSnapshot::default(), ..shown(Made::Exact(COST)) };
-        assert!(text(&nobody, 0, false).starts_with("nobody was followed in 0 "));
+        assert!(text(&nobody, 0, false).starts_with("no process was followed in 0 "));
     }
 }

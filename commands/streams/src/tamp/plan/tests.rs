@@ -117,8 +117,8 @@ fn what_does_not_go_together_is_refused_before_anything_is_done() {
     assert!(on.refused("-c - -").contains("- is given twice"));
     assert!(on.refused("-l -").contains("-l needs files"));
     on.terminals.stdout = true;
-    assert!(on.refused("-c ./small").starts_with("packed data would go to the terminal"));
+    assert!(on.refused("-c ./small").starts_with("compressed data is not written to a terminal"));
     assert_eq!(on.output("-c -f ./small"), LaneOutput::Stdout, "all the same");
     on.terminals.stdin = true;
-    assert!(on.refused("-d -c").starts_with("packed data cannot be typed"));
+    assert!(on.refused("-d -c").starts_with("compressed data cannot be read from a terminal"));
 }
