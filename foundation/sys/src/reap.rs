@@ -170,11 +170,6 @@ fn wait(whom: libc::pid_t, flags: i32) -> io::Result<Option<Changed<Ended>>> {
     Ok(Some(Changed::Ended(Ended { pid, how, usage: usage_of(&usage) })))
 }
 
-/// Whether `error` says that there is no child.
-pub fn is_childless(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::ECHILD)
-}
-
 impl Usage {
     /// Both together; of sizes the larger one, as they need not have been there at the same time.
     #[must_use]

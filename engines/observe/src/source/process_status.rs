@@ -27,11 +27,6 @@ pub fn cpus_allowed(text: &[u8]) -> Option<u32> {
     cpu_count(value_of(text, b"Cpus_allowed_list:")?)
 }
 
-/// The list of CPUs it may run on, as the kernel writes it: `0-3,8`.
-pub fn cpu_list(text: &[u8]) -> Option<&[u8]> {
-    value_of(text, b"Cpus_allowed_list:")
-}
-
 /// Times that it went to sleep by itself.
 pub fn sleeps(text: &[u8]) -> Option<u64> {
     number_of(text, b"voluntary_ctxt_switches:")
