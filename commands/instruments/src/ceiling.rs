@@ -29,7 +29,7 @@ pub const ENTRY: Entry = Entry::new("ceiling", Group::See, Signals::Own, command
 
 /// Show whether the machine is maxed out, by which threads, and what would help
 ///
-/// A thread that uses a whole core is 0.4 % of 256 CPUs, and no average shows it. Exit codes: 0 nobody is held back, 3 at the
+/// A thread that uses a whole core is 0.4 % of 256 CPUs, and no average shows it. Exit codes: 0 no thread is held back, 3 at the
 /// ceiling (always running), 4 starved (could run, had no CPU), 5 throttled (quota), 6 stolen (hypervisor), 7 I/O-bound; of
 /// several the first line's; 1 nobody, and a listed one is not there.
 #[derive(Args, Debug)]

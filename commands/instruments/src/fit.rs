@@ -26,7 +26,7 @@ pub const ENTRY: Entry = Entry::new("fit", Group::See, Signals::TidyUp, command,
 
 /// Show how many more users, processes or containers fit, and what binds
 ///
-/// One more costs what it has to itself: private memory, page tables, kernel stacks. What is shared is there already.
+/// One more costs its private memory, page tables and kernel stacks. Shared memory is there already.
 #[derive(Args, Debug)]
 struct FitArgs {
     /// How many more users like this one (without any choice: like the middle one of all)

@@ -63,7 +63,7 @@ pub struct PstimeArgs {
     #[arg(value_name = "INTERVAL [PID|NAME]...", value_parser = name_parser(), required_unless_present_any = ["replay", "program"])]
     words: Vec<String>,
 
-    /// A program to run; what it and its children used is told on standard error when it ends
+    /// A program to run; its resource usage is printed on standard error when it ends
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = OF_SAMPLES)]
     program: Vec<OsString>,
 

@@ -65,7 +65,7 @@ pub enum PriorityArg {
     Normal,
     /// Gives way to normal work
     Low,
-    /// Gets what nobody else wants
+    /// Gets cores that no other run wants
     Idle,
 }
 

@@ -1,4 +1,4 @@
-//! How many workers there are on files: as many as hands are allowed, but one where a turning disk has the files, and more where another machine has
+//! How many workers there are on files: as many as hands are allowed, but one where a rotating disk has the files, and more where another machine has
 //! them, unless a number is asked for. For `mh cp`, `mh rm`, `mh mv` and `mh tar`. Asks what paths lie on; measures nothing.
 
 use crate::report::counted;
@@ -50,7 +50,7 @@ const WAITING_LEAST: usize = 8;
 const WAITING_MOST: usize = 64;
 
 /// What bounds a run on `paths` that has `allowed` hands; nothing does where somebody has said how many there are to be. Of a path that is not there yet
-/// its directory counts. One turning disk decides, whatever else there is.
+/// its directory counts. One rotating disk decides, whatever else there is.
 pub fn bound<'a>(
     host: &Host,
     hands_asked: Option<usize>,
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// A tree in place of `/`, with a partition of a turning disk at `/slow`, one behind a mapper at `/mapped`, and another machine's directory at `/far`.
+    /// A tree in place of `/`, with a partition of a rotating disk at `/slow`, one behind a mapper at `/mapped`, and another machine's directory at `/far`.
     fn fake(root: &Path) -> Host {
         let file = |path: &str, text: &str| {
             let path = root.join(path);

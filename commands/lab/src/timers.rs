@@ -31,7 +31,7 @@ pub const ENTRY: Entry = Entry::new("timers", Group::See, Signals::Own, command,
 
 /// Show the real cost of timed waits: every call, with two timer slacks
 ///
-/// Lateness is measured against what a call was told, in the call's own unit: who wants 100 us and has only poll must tell it 1 ms.
+/// Lateness is measured against the time that a call was given, in the call's own unit: poll cannot wait for 100 us, only for 1 ms.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 struct TimersArgs {

@@ -419,7 +419,7 @@ fn show_progress(context: &Context, job: &Job, tally: &Arc<Tally>) -> Option<Pro
     }))
 }
 
-/// Gives a uncompressed file the time that its compressed file tells, where it is wanted. The bytes are there; only the time may not be.
+/// Gives an uncompressed file the time that its compressed file tells, where it is wanted. The bytes are there; only the time may not be.
 fn give_time(context: &Context, job: &Job, number: usize, closed: &LaneOutcome) {
     let (Ok(()), Some(seconds)) = (&closed.outcome, job.times[number]) else { return };
     if let Err(error) = origin::set_time(&job.lanes[number].output, seconds) {

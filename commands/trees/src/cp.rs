@@ -35,7 +35,7 @@ pub const ENTRY: Entry = Entry { link: trees::LINK, ..Entry::new("cp", Group::Do
 /// holes, special files. Nothing is written through a link that is found in the target tree. A signal leaves no half file.
 #[derive(Args, Debug)]
 pub struct CpArgs {
-    /// What to copy, and where to
+    /// The sources, and the target last
     #[arg(value_name = "FILE")]
     files: Vec<OsString>,
 
@@ -145,7 +145,7 @@ pub struct CpArgs {
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
     backup: Option<String>,
 
-    /// The same, as the environment says how
+    /// The same, with the kind of backup taken from the environment
     #[arg(short = 'b', hide_short_help = true)]
     simple_backup: bool,
 
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(hands(&machine, "-r -j 2", "/a", "/b"), "up to 2");
         assert_eq!(hands(&machine, "-r", "/slow", "/b"), "1 hand");
         assert_eq!(hands(&machine, "-r", "/a", "/slow/b"), "1 hand", "either side, also of what is not there yet");
-        assert_eq!(hands(&machine, "-r", "/far", "/slow/b"), "1 hand", "a turning disk decides");
+        assert_eq!(hands(&machine, "-r", "/far", "/slow/b"), "1 hand", "a rotating disk decides");
         assert_eq!(hands(&machine, "-r", "/a", "/far/b"), "24 workers on 6 hands");
         assert_eq!(hands(&machine, "-r -j 5", "/slow", "/b"), "up to 5", "who asks gets it");
         assert_eq!(hands(&machine, "-ri", "/a", "/b"), "1", "questions come one after the other");

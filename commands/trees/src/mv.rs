@@ -28,11 +28,11 @@ pub const ENTRY: Entry = Entry { link: trees::LINK, ..Entry::new("mv", Group::Do
 
 /// Rename files and trees; move them to other file systems on all cores, as mv does
 ///
-/// Where a rename is not possible the tree is copied with everything it has, and removed when its copy is complete. What could not
-/// be copied stays.
+/// If a rename is not possible, the tree is copied with all its metadata, and removed when its copy is complete. Sources that could
+/// not be copied stay.
 #[derive(Args, Debug)]
 struct MvArgs {
-    /// What to move, and where to
+    /// The sources, and the target last
     #[arg(value_name = "FILE")]
     files: Vec<OsString>,
 
@@ -68,7 +68,7 @@ struct MvArgs {
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
     backup: Option<String>,
 
-    /// The same, as the environment says how
+    /// The same, with the kind of backup taken from the environment
     #[arg(short = 'b', hide_short_help = true)]
     simple_backup: bool,
 

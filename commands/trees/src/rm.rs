@@ -28,11 +28,11 @@ pub const ENTRY: Entry = Entry { link: trees::LINK, ..Entry::new("rm", Group::Do
 
 /// Remove files and trees on all cores, as rm does
 ///
-/// Nothing outside the named trees is ever touched, whoever renames what meanwhile: each directory is held open and its
-/// entries are removed below it. Errors are told at the end, in the order of the tree.
+/// Nothing outside the named trees is ever touched, even if a directory is renamed meanwhile: each one is held open and its
+/// entries are removed below it. Errors are reported at the end, in the order of the tree.
 #[derive(Args, Debug)]
 struct RmArgs {
-    /// What to remove
+    /// The files to remove
     #[arg(value_name = "FILE")]
     files: Vec<OsString>,
 

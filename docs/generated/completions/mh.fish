@@ -61,7 +61,7 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -s j -l hands -d 'Use at mos
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
-idle\t'Gets what nobody else wants'"
+idle\t'Gets cores that no other run wants'"
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
@@ -126,7 +126,7 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l warning -d 'Warnings: all,
 complete -c mh -n "__fish_mh_using_subcommand tar" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
-idle\t'Gets what nobody else wants'"
+idle\t'Gets cores that no other run wants'"
 complete -c mh -n "__fish_mh_using_subcommand tar" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
@@ -148,7 +148,7 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l zstd -d 'zstd'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l lz4 -d 'lz4'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l lzma -d 'lzma'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s Z -l compress -d 'compress (reading only)'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s a -l auto-compress -d 'Compress as the suffix of the archive says'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s a -l auto-compress -d 'Compress by the suffix of the archive'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s p -l preserve-permissions -l same-permissions -d 'Restore modes exactly, ignoring the umask (default for root)'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-same-permissions -d 'Apply the umask to modes (default for users)'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s k -l keep-old-files -d 'Keep existing files, and fail'
@@ -231,7 +231,7 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l nice -d 'Lower the prior
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
-idle\t'Gets what nobody else wants'"
+idle\t'Gets cores that no other run wants'"
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l weight -d 'Share among runs of the same class; 100 is usual' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l jobserver -d 'How make, ninja and cargo in jobs get the cores that no job needs: two descriptors, a named pipe (make from 4.4 on), or not' -r -f -a "fds\t'Two descriptors that they inherit'
 fifo\t'A named pipe'
@@ -258,7 +258,7 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -s X -d 'Put as many lines 
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l bar -l eta -l progress -d 'Show one line of progress on a terminal, without the jobs that run'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l plain -d 'Show no progress on a terminal'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l dry-run -d 'Print the commands and run none'
-complete -c mh -n "__fish_mh_using_subcommand xjobs" -l until-idle -d 'With --listen: end when there is nothing to do after the first job and nobody is connected'
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l until-idle -d 'With --listen: end when no job is left after the first one and no client is connected'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l wait -d 'With --send: wait until the jobs have ended; exit code 1 when any failed'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l finish -d 'With --send: the server takes no more jobs and ends with those it has'
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l pipe -l pipepart -l pipe-part -l spreadstdin -d 'Cut standard input, or -s FILE, into blocks at line ends; each is the standard input of a job. -l N: N records a block'
@@ -283,7 +283,7 @@ blake3\t''"
 complete -c mh -n "__fish_mh_using_subcommand cp" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
-idle\t'Gets what nobody else wants'"
+idle\t'Gets cores that no other run wants'"
 complete -c mh -n "__fish_mh_using_subcommand cp" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand cp" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
@@ -308,7 +308,7 @@ complete -c mh -n "__fish_mh_using_subcommand cp" -s s -l symbolic-link -d 'Make
 complete -c mh -n "__fish_mh_using_subcommand cp" -l attributes-only -d 'Copy metadata and no bytes'
 complete -c mh -n "__fish_mh_using_subcommand cp" -l copy-contents -d 'Copy the contents of FIFOs and devices, also with -r'
 complete -c mh -n "__fish_mh_using_subcommand cp" -l parents -d 'Recreate the whole path of each FILE below the target directory'
-complete -c mh -n "__fish_mh_using_subcommand cp" -s b -d 'The same, as the environment says how'
+complete -c mh -n "__fish_mh_using_subcommand cp" -s b -d 'The same, with the kind of backup taken from the environment'
 complete -c mh -n "__fish_mh_using_subcommand cp" -l remove-destination -d 'Remove files that have the name instead of writing over them'
 complete -c mh -n "__fish_mh_using_subcommand cp" -l strip-trailing-slashes -d 'Remove trailing slashes from each FILE'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s Z -d 'Set the default security context: without SELinux there is none'
@@ -326,7 +326,7 @@ blake3\t''"
 complete -c mh -n "__fish_mh_using_subcommand mv" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
-idle\t'Gets what nobody else wants'"
+idle\t'Gets cores that no other run wants'"
 complete -c mh -n "__fish_mh_using_subcommand mv" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand mv" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
@@ -337,7 +337,7 @@ complete -c mh -n "__fish_mh_using_subcommand mv" -s n -l no-clobber -d 'Replace
 complete -c mh -n "__fish_mh_using_subcommand mv" -s u -l update -d 'Replace only older files'
 complete -c mh -n "__fish_mh_using_subcommand mv" -s v -l verbose -d 'Print each file that is moved'
 complete -c mh -n "__fish_mh_using_subcommand mv" -s T -l no-target-directory -d 'Treat the target as the new name, even if it is a directory'
-complete -c mh -n "__fish_mh_using_subcommand mv" -s b -d 'The same, as the environment says how'
+complete -c mh -n "__fish_mh_using_subcommand mv" -s b -d 'The same, with the kind of backup taken from the environment'
 complete -c mh -n "__fish_mh_using_subcommand mv" -l strip-trailing-slashes -d 'Remove trailing slashes from each FILE'
 complete -c mh -n "__fish_mh_using_subcommand mv" -l dry-run -d 'Print what would be moved, and move nothing'
 complete -c mh -n "__fish_mh_using_subcommand mv" -l explain -d 'Print the plan with its reasons and do nothing'
@@ -351,7 +351,7 @@ all\t''"
 complete -c mh -n "__fish_mh_using_subcommand rm" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
-idle\t'Gets what nobody else wants'"
+idle\t'Gets cores that no other run wants'"
 complete -c mh -n "__fish_mh_using_subcommand rm" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand rm" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
@@ -372,7 +372,7 @@ complete -c mh -n "__fish_mh_using_subcommand mtwrite" -s j -l hands -d 'Use at 
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
-idle\t'Gets what nobody else wants'"
+idle\t'Gets cores that no other run wants'"
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
@@ -519,7 +519,7 @@ complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcomma
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from set" -l priority -d 'Its new class' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
-idle\t'Gets what nobody else wants'"
+idle\t'Gets cores that no other run wants'"
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from set" -l weight -d 'Its new share within the class; 100 is usual' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from pause" -s h -l help -d 'Print help'
@@ -527,10 +527,10 @@ complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_f
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -l timeout -d 'Wait at most so long (90, 1.5m, 2h)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -l idle -d 'Wait until a core is free that no run waits for, instead; job slots that no program has read count as free'
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from wait" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l priority -d 'Its class (default: its runner\'s, else as the settings file says, else normal)' -r -f -a "high\t'Served first'
+complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l priority -d 'Its class (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
-idle\t'Gets what nobody else wants'"
+idle\t'Gets cores that no other run wants'"
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l weight -d 'Its share among the runs of its class (usual: 100)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -s j -l hands -d 'It can use N cores at most (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from run" -l what -d 'Description in mh crew (default: its command line)' -r

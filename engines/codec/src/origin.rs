@@ -16,7 +16,7 @@ pub struct Tells {
     pub time: bool,
 }
 
-/// Name and time of a uncompressed file.
+/// Name and time of an uncompressed file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// Its name without directories; empty where there is none.

@@ -240,7 +240,7 @@ pub struct PackingArgs {
     #[arg(short = 'Z', long, group = "packing", hide_short_help = true)]
     pub compress: bool,
 
-    /// Compress as the suffix of the archive says
+    /// Compress by the suffix of the archive
     #[arg(short = 'a', long, group = "packing", hide_short_help = true)]
     pub auto_compress: bool,
 

@@ -97,7 +97,7 @@ impl RunArgs {
 
 /// The options of a run that are about its program, in words of that.
 pub fn described(command: Command) -> Command {
-    let class = "Its class (default: its runner's, else as the settings file says, else normal)";
+    let class = "Its class (default: the runner's, else the settings file's, else normal)";
     let weight = "Its share among the runs of its class (usual: 100)";
     command.mut_args(|option| match option.get_id().as_str() {
         "priority" => option.help(class).hide_short_help(false),

@@ -70,7 +70,7 @@ pub struct ServerArgs {
     #[arg(long, value_name = "PATH", conflicts_with_all = ["script", "send", "pipe", "dry_run"], hide_short_help = true)]
     pub listen: Option<PathBuf>,
 
-    /// With --listen: end when there is nothing to do after the first job and nobody is connected
+    /// With --listen: end when no job is left after the first one and no client is connected
     #[arg(long, hide_short_help = true)]
     pub until_idle: bool,
 

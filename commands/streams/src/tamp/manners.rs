@@ -35,13 +35,13 @@ pub struct Manners {
     pub packs_twice: PacksTwice,
     /// Endings that are tried behind a name that does not exist, decompressing; an empty one stands for that of `-S`.
     pub tried_endings: &'static [&'static str],
-    /// What a uncompressed file is called whose compressed name has no known ending: this is appended.
+    /// What an uncompressed file is called whose compressed name has no known ending: this is appended.
     pub guessed_ending: Option<&'static str>,
     /// Which links are refused.
     pub refuses: Refused,
     /// What gz files tell of the uncompressed file.
     pub tells_origin: Tells,
-    /// Whether a uncompressed file gets the name and time that its gz file tells.
+    /// Whether an uncompressed file gets the name and time that its gz file tells.
     pub restores_origin: bool,
     /// Where outputs go instead of beside their sources.
     pub directory: Option<OutputDirectory>,

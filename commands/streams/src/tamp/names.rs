@@ -153,7 +153,7 @@ pub fn uncompressed(path: &Path, suffix: Option<&str>, manners: &Manners) -> Res
         };
         manners.endings.iter().find_map(cut)
     };
-    // A name that is not UTF-8 still ends in uncompressed ASCII: the part before is put back byte for byte.
+    // A name that is not UTF-8 still ends in plain ASCII: the part before is put back byte for byte.
     let by_ending = || {
         let text = name.to_string_lossy();
         let shorter = uncompressed_name(&text)?;

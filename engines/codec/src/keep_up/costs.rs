@@ -1,4 +1,4 @@
-//! What a uncompressed byte costs at each level, learnt from chunks as they are done, on this machine and on these data.
+//! What an uncompressed byte costs at each level, learnt from chunks as they are done, on this machine and on these data.
 //! Decides nothing; the theory is in `engines/codec/README.md`.
 
 use std::ops::RangeInclusive;
@@ -36,7 +36,7 @@ pub(super) struct Costs {
 /// What is known of one.
 #[derive(Clone, Copy, Default)]
 struct Level {
-    /// Natural logarithm of nanoseconds a uncompressed byte at difficulty 1; `None` until it was tried.
+    /// Natural logarithm of nanoseconds an uncompressed byte at difficulty 1; `None` until it was tried.
     profile: Option<f64>,
     weight: f64,
     at_ns: u64,
@@ -45,7 +45,7 @@ struct Level {
 /// What a level is expected to cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LevelEstimate {
-    /// CPU nanoseconds a uncompressed byte.
+    /// CPU nanoseconds an uncompressed byte.
     pub byte_ns: f64,
     /// It was not tried lately: an opinion of its neighbours.
     pub is_guess: bool,
