@@ -1,6 +1,9 @@
 //! `mh mtwrite`: an unmodified program whose files are written by other threads. Finds the library (`bindings/mtwrite`), runs the
 //! program with it and a share of the cores, and says what came of it. What is queued and when is decided in the library.
 
+mod library;
+
+use self::library::Library;
 use crate::crew::run::{self, RunArgs};
 use ::crew::plan::Plan;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -15,17 +18,12 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 
 /// How messages begin.
 const NAME: &str = "mh mtwrite";
 
 /// The registry's line. Signals are the program's.
 pub const ENTRY: Entry = Entry::new("mtwrite", Group::Do, Signals::Own, command, start);
-
-const LIBRARY: &str = "libmhwrite.so";
-/// Where else it is, from the directory of the program.
-const DIRECTORIES: [&str; 2] = ["", "../lib/manyhands"];
 
 /// What the library does where nothing is said, in bytes; it is its own default.
 const MEMORY_BYTES: u64 = 8 << 20;
@@ -59,9 +57,9 @@ fn command() -> Command {
 fn start(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let mut args = MtwriteArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     args.shared.settle(&context.settings.crew);
-    let library = find()?;
+    let library = Library::find()?;
     if args.shared.explain {
-        show_plan(context, &plan(context, &args, &library), None)?;
+        show_plan(context, &plan(context, &args, &library.origin()), None)?;
         return Ok(Outcome::Done);
     }
     let ear = Ear::open()?;
@@ -78,34 +76,13 @@ fn start(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure
     Ok(outcome)
 }
 
-/// The library: beside this program, or where packages put it.
-fn find() -> Result<PathBuf, Failure> {
-    let failed = |why: String| Failure::Environment { command: NAME, message: format!("find '{LIBRARY}': {why}") };
-    let program = std::env::current_exe().map_err(|error| failed(with_causes(&error)))?;
-    let beside = program.parent().unwrap_or(Path::new("/"));
-    let places = DIRECTORIES.map(|directory| beside.join(directory).join(LIBRARY));
-    let found = places.iter().find(|place| place.is_file()).and_then(|place| place.canonicalize().ok());
-    let Some(found) = found else {
-        return Err(failed(format!(
-            "neither {} nor {} is there",
-            terminal::quote(&places[0]),
-            terminal::quote(&places[1])
-        )));
-    };
-    // COMPAT: ld.so takes blanks and colons for ends of names.
-    if found.as_os_str().as_encoded_bytes().iter().any(|byte| matches!(byte, b' ' | b':' | b'\t' | b'\n')) {
-        return Err(failed(format!("the loader cannot read the path {}", terminal::quote(&found))));
-    }
-    Ok(found)
-}
-
 fn hands(context: &Context, args: &MtwriteArgs) -> usize {
     args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed())
 }
 
-fn variables(context: &Context, args: &MtwriteArgs, library: &Path, ear: &Ear) -> Vec<OsString> {
+fn variables(context: &Context, args: &MtwriteArgs, library: &Library, ear: &Ear) -> Vec<OsString> {
     let mut preload = OsString::from("LD_PRELOAD=");
-    preload.push(library);
+    preload.push(library.path());
     if let Some(others) = variable("LD_PRELOAD").filter(|others| !others.is_empty()) {
         preload.push(":");
         preload.push(others);
@@ -117,7 +94,7 @@ fn variables(context: &Context, args: &MtwriteArgs, library: &Path, ear: &Ear) -
     variables
 }
 
-fn plan(context: &Context, args: &MtwriteArgs, library: &Path) -> Plan {
+fn plan(context: &Context, args: &MtwriteArgs, library: &str) -> Plan {
     let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
     let mut plan = Plan::new(format!("run {}", terminal::printable(&words.join(" "))));
     let (hands, workers) = (hands(context, args), hands(context, args).saturating_sub(1).max(1));
@@ -127,9 +104,16 @@ fn plan(context: &Context, args: &MtwriteArgs, library: &Path) -> Plan {
     let bytes = args.shared.memory.unwrap_or(MEMORY_BYTES).max(MEMORY_MIN_BYTES);
     let why = if args.shared.memory.is_some() { "--memory" } else { "far enough ahead, and still in the CPU's cache" };
     plan.choose("memory", terminal::bytes(bytes), why);
-    plan.choose("library", terminal::quote(library), "loaded into the program and all that it starts");
+    plan.choose("library", library, "loaded into the program and all that it starts");
     plan.choose("queued", "new files opened for writing alone", "what else could see them early is made to wait");
     plan
+}
+
+/// A file without a name, and the path by which other processes reach it while this one lives.
+fn file_in_memory(name: &str) -> std::io::Result<(File, String)> {
+    let file = File::from(memfd_create(name, MemfdFlags::CLOEXEC)?);
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    Ok((file, path))
 }
 
 /// Where the library of each process tells that it is there, and at the end what it did.
@@ -146,8 +130,7 @@ impl Ear {
             command: NAME,
             message: format!("make a file in memory: {}", with_causes(error)),
         };
-        let file = File::from(memfd_create("mtwrite", MemfdFlags::CLOEXEC).map_err(|error| failed(&error))?);
-        let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        let (file, path) = file_in_memory("mtwrite").map_err(|error| failed(&error))?;
         Ok(Self { file, path })
     }
 
@@ -242,7 +225,7 @@ mod tests {
         let context = Context::on(Host::rooted_at(machine.root()), Terminals::default(), Settings::default());
         let matches = command().get_matches_from(["mtwrite"].into_iter().chain(typed.split(' ')));
         let args = MtwriteArgs::from_arg_matches(&matches).expect("good options");
-        let plan = plan(&context, &args, Path::new("/lib/libmhwrite.so"));
+        let plan = plan(&context, &args, "/lib/libmhwrite.so");
         plan.about(subject).map(|choice| choice.decision.clone()).expect("it is decided")
     }
 

@@ -1,0 +1,50 @@
+//! Builds the library of `mh mtwrite` (`bindings/mtwrite`) and hands its path to `include_bytes!`, so that the program alone, as `cargo install`
+//! leaves it, can preload it. Cargo cannot express a dependency on a shared library; hence a second cargo, in a directory of its own.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const BINDING: &str = "../../bindings/mtwrite";
+
+/// Variables that concern the outer build: its compiler wrapper (clippy), its flags (a static build), its directory.
+const OF_THE_OUTER_BUILD: [&str; 5] =
+    ["RUSTC_WORKSPACE_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET"];
+
+fn main() {
+    for part in ["src", "Cargo.toml"] {
+        println!("cargo::rerun-if-changed={BINDING}/{part}");
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+    let is_dynamic = env::var_os("CARGO_CFG_TARGET_ENV").is_some_and(|library| library == "gnu");
+    println!("cargo::rustc-check-cfg=cfg(has_embedded_library)");
+    // A static program could not know which C library the programs that it starts are linked with.
+    if env::var_os("CARGO_FEATURE_MTWRITE").is_none() || !is_dynamic {
+        return;
+    }
+    match build() {
+        Ok(library) => {
+            println!("cargo::rustc-env=MH_MTWRITE_LIBRARY={}", library.display());
+            println!("cargo::rustc-cfg=has_embedded_library");
+        }
+        Err(message) => println!("cargo::error=could not build bindings/mtwrite: {message}"),
+    }
+}
+
+fn build() -> Result<PathBuf, String> {
+    let required = |name: &str| env::var_os(name).ok_or(format!("cargo has not set {name}"));
+    let target = required("TARGET")?;
+    let directory = Path::new(&required("OUT_DIR")?).join("mtwrite");
+    let mut cargo = Command::new(required("CARGO")?);
+    cargo.args(["build", "--quiet", "--release", "--manifest-path"]).arg(Path::new(BINDING).join("Cargo.toml"));
+    cargo.arg("--target").arg(&target).arg("--target-dir").arg(&directory);
+    for name in OF_THE_OUTER_BUILD {
+        cargo.env_remove(name);
+    }
+    cargo.env("CARGO_PROFILE_RELEASE_STRIP", "symbols").env("CARGO_PROFILE_RELEASE_DEBUG", "false");
+    let status = cargo.status().map_err(|error| format!("could not run cargo: {error}"))?;
+    if !status.success() {
+        return Err(format!("cargo ended with {status}"));
+    }
+    Ok(directory.join(target).join("release/libmhwrite.so"))
+}
