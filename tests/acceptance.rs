@@ -14,6 +14,7 @@ mod jobserver;
 mod many;
 mod mtwrite;
 mod old_names;
+mod package;
 mod place;
 mod survive;
 mod swaps;

@@ -1,5 +1,5 @@
-//! What makes the program start sooner where it is built for the machine it is built on and for GNU's C library; elsewhere it is linked
-//! as always.
+//! What makes the program start sooner where it is built for the machine it is built on and for GNU's C library; elsewhere, and with
+//! `MH_PORTABLE` set, it is linked as always, and an older C library suffices.
 //!
 //! The unwinder comes into the program where the C compiler has it as an archive: as a library of its own it would be found, mapped
 //! and relocated at each start. And the program's 9,000 relocations are packed (DT_RELR), 2 KB in place of 220 to be read.
@@ -10,6 +10,10 @@ use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=MH_PORTABLE");
+    if env::var_os("MH_PORTABLE").is_some() {
+        return;
+    }
     let is_for_this_machine = env::var_os("TARGET") == env::var_os("HOST");
     if !is_for_this_machine || env::var_os("CARGO_CFG_TARGET_ENV").is_none_or(|library| library != "gnu") {
         return;

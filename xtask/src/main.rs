@@ -29,7 +29,7 @@ enum Task {
     Bench(BenchArguments),
     /// Write man pages and completions into docs/generated
     Generate(generate::GenerateArguments),
-    /// Build what is installed: the program, its manual pages, the C library and its header
+    /// Make a Debian package and a tarball with an installer in target/package
     Package(package::PackageArguments),
 }
 

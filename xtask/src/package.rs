@@ -1,83 +1,150 @@
-//! `cargo xtask package`: a directory as it is copied to `/usr/local`: program, manual pages, completions, libraries and header.
-//! Makes no archive and installs nothing.
+//! `cargo xtask package`: what people install. A Debian package, a tarball with an installer, and (`--static`) a tarball whose
+//! program needs no C library. Builds and lays out; installs nothing.
+
+mod debian;
+mod layout;
+mod needs;
+mod tarball;
 
 use clap::Args;
+use layout::{Layout, Place, Programs};
 use std::path::{Path, PathBuf};
-use xtask::workspace::{self, release_binary, release_library, release_preload, root};
+use std::process::Command;
+use xtask::workspace::{self, root};
 
-/// Where to.
+/// Where to, and from what.
 #[derive(Args)]
 pub struct PackageArguments {
-    /// The directory; made if it is not there, files of the same names are replaced
+    /// Directory for the packages; created if it does not exist
     #[arg(long, value_name = "DIR", default_value = "target/package")]
     into: PathBuf,
+
+    /// Package the programs in DIR instead of building them for release
+    #[arg(long, value_name = "DIR", conflicts_with = "static_too")]
+    built: Option<PathBuf>,
+
+    /// Make a tarball for musl too, which runs on any Linux and has no mtwrite
+    #[arg(long = "static")]
+    static_too: bool,
 }
 
-/// Builds and copies.
+const MUSL: &str = "x86_64-unknown-linux-musl";
+
+/// Links the program so that an older C library suffices (`commands/mh/build.rs`).
+const PORTABLE: &str = "MH_PORTABLE";
+
+/// Builds and packs.
 pub fn run(arguments: &PackageArguments) -> Result<(), String> {
-    workspace::run("cargo", workspace::RELEASE)?;
-    for (source, target) in contents()? {
-        copy(&source, &arguments.into.join(target))?;
+    std::fs::create_dir_all(&arguments.into).map_err(|error| failed("create", &arguments.into, &error))?;
+    // Relative to where the user is; programs are started in the project's root.
+    let into = std::path::absolute(&arguments.into).map_err(|error| failed("find", &arguments.into, &error))?;
+    let built = arguments.built.as_deref().map(std::path::absolute).transpose();
+    let built = built.map_err(|error| format!("could not find the built programs: {error}"))?;
+    let release = match &built {
+        Some(directory) => Programs::of_gnu(directory),
+        None => build(&[])?,
+    };
+    // What is built for tests is packed for a look, not for a server.
+    let level = if built.is_some() { "-z1" } else { "-z9" };
+    println!("{}", debian::package(&release, &into, level)?.display());
+    let portable = match built {
+        Some(_) => release,
+        None => {
+            let portable = build(&[(PORTABLE, "1")])?;
+            needs::check(&portable.mh, needs::DOCUMENTED)?;
+            portable
+        }
+    };
+    println!("{}", tarball::package(&portable, "linux-gnu", &into)?.display());
+    if arguments.static_too {
+        println!("{}", tarball::package(&build_static()?, "linux-musl", &into)?.display());
     }
-    println!("{}", arguments.into.display());
     Ok(())
 }
 
-/// What goes where.
-fn contents() -> Result<Vec<(PathBuf, PathBuf)>, String> {
-    let mut contents = vec![
-        (release_binary()?, PathBuf::from("bin/mh")),
-        (release_library()?, PathBuf::from("lib/libmanyhands.a")),
-        (release_preload()?, PathBuf::from("lib/manyhands/libmhwrite.so")),
-        (root().join("bindings/c/include/manyhands.h"), PathBuf::from("include/manyhands.h")),
-    ];
-    for (directory, target) in [("man", "share/man/man1"), ("completions", "share/manyhands/completions")] {
-        for file in files_in(&root().join("docs/generated").join(directory))? {
-            let name = file.file_name().ok_or("a file without a name")?;
-            contents.push((file.clone(), Path::new(target).join(name)));
-        }
-    }
-    Ok(contents)
+fn build(environment: &[(&str, &str)]) -> Result<Programs, String> {
+    run_cargo(workspace::RELEASE, environment)?;
+    let mh = workspace::release_binary()?;
+    Ok(Programs::of_gnu(mh.parent().ok_or("the program has no directory")?))
 }
 
-fn files_in(directory: &Path) -> Result<Vec<PathBuf>, String> {
-    let failed = |error| format!("could not list {}: {error}", directory.display());
-    let entries = std::fs::read_dir(directory).map_err(failed)?;
-    entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect()
+/// A static program cannot be preloaded into others, and the library for C is linked with the platform's own C library.
+fn build_static() -> Result<Programs, String> {
+    let arguments = ["build", "--release", "--package", "manyhands", "--target", MUSL, "--no-default-features"];
+    run_cargo(&[&arguments[..], &["--features", "lzma2-kernel,zstd-finder"]].concat(), &[])?;
+    let beside = workspace::release_binary()?;
+    let target = beside.ancestors().nth(2).ok_or("the program has no target directory")?;
+    Ok(Programs { mh: target.join(MUSL).join("release/mh"), library: None, preload: None })
 }
 
-fn copy(source: &Path, target: &Path) -> Result<(), String> {
-    let failed = |error| format!("could not copy {} to {}: {error}", source.display(), target.display());
-    if let Some(directory) = target.parent() {
-        std::fs::create_dir_all(directory).map_err(failed)?;
-    }
-    std::fs::copy(source, target).map(drop).map_err(failed)
+fn run_cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {
+    let mut cargo = Command::new("cargo");
+    let status = cargo.args(arguments).envs(environment.iter().copied()).current_dir(root()).status();
+    let status = status.map_err(|error| format!("could not run cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("cargo {} ended with {status}", arguments.join(" "))) }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_that_is_not_built_is_there_and_has_a_place_of_its_own() {
-        let contents = contents().expect("the project has generated pages");
-        let mut targets: Vec<_> = contents.iter().map(|(_, target)| target).collect();
-        targets.sort();
-        targets.dedup();
-        assert_eq!(targets.len(), contents.len());
-        assert!(contents.iter().skip(3).all(|(source, _)| source.is_file()), "{contents:?}");
-        assert!(contents.iter().any(|(_, target)| target.ends_with("share/man/man1/mh.1")));
+/// Makes `directory` hold what `layout` names, and nothing else.
+fn lay_out(layout: &Layout, directory: &Path) -> Result<(), String> {
+    if directory.exists() {
+        std::fs::remove_dir_all(directory).map_err(|error| failed("remove", directory, &error))?;
     }
+    layout.write(directory)
+}
 
-    #[test]
-    fn directories_are_made_and_files_replaced() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let (source, target) = (directory.path().join("a"), directory.path().join("b/c/a"));
-        for text in ["one", "two"] {
-            std::fs::write(&source, text).expect("a file");
-            copy(&source, &target).expect("copied");
-            assert_eq!(std::fs::read_to_string(&target).expect("there"), text);
-        }
-        assert!(copy(&directory.path().join("none"), &target).expect_err("not there").starts_with("could not copy"));
+/// `0.1.0`.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Seconds since 1970 of what is packed: the same sources give the same package.
+fn epoch() -> Result<String, String> {
+    if let Ok(given) = std::env::var("SOURCE_DATE_EPOCH") {
+        return Ok(given);
     }
+    let commit = output("git", &["log", "-1", "--format=%ct"]).map(|text| text.trim().to_owned());
+    Ok(commit.ok().filter(|text| !text.is_empty()).unwrap_or_else(|| "0".to_owned()))
+}
+
+/// What a program prints, if it succeeds.
+fn output(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let mut command = Command::new(program);
+    let output = command.args(arguments).current_dir(root()).output();
+    let output = output.map_err(|error| format!("could not run {program}: {error}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{program} {} ended with {}: {}", arguments.join(" "), output.status, said.trim()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn failed(operation: &str, path: &Path, error: &std::io::Error) -> String {
+    format!("could not {operation} {}: {error}", path.display())
+}
+
+/// A path as an argument.
+fn text(path: &Path) -> Result<&str, String> {
+    path.to_str().ok_or(format!("the name {} is not text", path.display()))
+}
+
+/// The machine's name in Debian's words and in those of tarballs.
+fn architecture() -> (&'static str, &'static str) {
+    match std::env::consts::ARCH {
+        "x86_64" => ("amd64", "x86_64"),
+        "aarch64" => ("arm64", "aarch64"),
+        other => (other, other),
+    }
+}
+
+/// Where the pages of this project come from.
+fn pages(place: Place) -> Result<Vec<PathBuf>, String> {
+    let directory = root().join("docs/generated").join(match place {
+        Place::Manual => "man",
+        _ => "completions",
+    });
+    let entries = std::fs::read_dir(&directory).map_err(|error| failed("list", &directory, &error))?;
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .map_err(|error| failed("list", &directory, &error))?;
+    files.sort();
+    Ok(files)
 }

@@ -15,6 +15,10 @@ pub struct TestArguments {
     /// The second tier: fuzzing, long models, everything that takes more than minutes
     #[arg(long)]
     long: bool,
+
+    /// Install the missing Debian packages first, as root (also if the variable CI is set)
+    #[arg(long)]
+    install: bool,
 }
 
 /// Tools whose files must be read, and read ours; and what the tests' scripts need. Debian's names.
@@ -47,6 +51,8 @@ const PACKAGES: &[Packaged] = &[
     ("cpio", "cpio"),
     ("rsync", "rsync"),
     ("cyclictest", "rt-tests"),
+    ("objdump", "binutils"),
+    ("lintian", "lintian"),
 ];
 
 /// Schedules of each model in the second tier.
@@ -117,9 +123,14 @@ struct Totals {
 /// Runs all steps.
 pub fn run(arguments: &TestArguments) -> Result<(), String> {
     let begin = Instant::now();
-    let missing = workspace::install(PACKAGES);
+    let may_install = arguments.install || std::env::var_os("CI").is_some();
+    let missing = if may_install { workspace::install(PACKAGES) } else { workspace::missing(PACKAGES) };
+    if !may_install && !missing.is_empty() {
+        println!("{}", how_to_install(&missing));
+    }
+    let missing = missing.into_iter().map(|(program, _)| program);
     let mut left_out: Vec<String> =
-        missing.into_iter().map(|program| format!("tests that need {program}, which is not installed")).collect();
+        missing.map(|program| format!("tests that need {program}, which is not installed")).collect();
     let tools = Tools::here();
     left_out.extend(tools.left_out().into_iter().map(str::to_owned));
     let notes = tempfile::NamedTempFile::new().map_err(|error| format!("could not make a file: {error}"))?;
@@ -149,6 +160,15 @@ pub fn run(arguments: &TestArguments) -> Result<(), String> {
     println!("{}", totals.summary(left_out.len(), begin.elapsed().as_secs()));
     // Said above already; the summary is to be the last line.
     outcome.ok().ok_or_else(String::new)
+}
+
+/// The names of packages, as apt-get takes them.
+fn how_to_install(missing: &[Packaged]) -> String {
+    let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
+    format!(
+        "some tests are left out for want of programs; `cargo xtask test --install` or this installs them:\n    apt-get install {}",
+        packages.join(" ")
+    )
 }
 
 /// A line that a test has left, without its first words: they come when all are listed.
@@ -212,8 +232,8 @@ fn steps(long: bool, tools: Tools, fuzz: &Path) -> Vec<Step> {
         cargo("format", &["fmt", "--all", "--check"]);
     }
     if tools.clippy {
-        cargo("lints", &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]);
-        let bare = ["clippy", "--quiet", "--package", "manyhands", "--package", "codec", "--no-default-features"];
+        cargo("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+        let bare = ["clippy", "--package", "manyhands", "--package", "codec", "--no-default-features"];
         cargo("lints of a build without features", &[&bare[..], &["--all-targets", "--", "-D", "warnings"]].concat());
     }
     match tools.deny {
@@ -384,6 +404,12 @@ mod tests {
 
     fn shell(heading: &'static str, script: &'static str) -> Step {
         Step { heading, program: "sh".into(), arguments: vec!["-c", script], environment: Vec::new() }
+    }
+
+    #[test]
+    fn missing_programs_are_named_by_their_packages() {
+        let text = how_to_install(&[("bgzip", "tabix"), ("ps", "procps")]);
+        assert!(text.ends_with("apt-get install tabix procps"), "{text}");
     }
 
     #[test]

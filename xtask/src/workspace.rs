@@ -76,21 +76,26 @@ pub fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
 /// A program, and Debian's package that has it.
 pub type Packaged = (&'static str, &'static str);
 
-/// Installs what is missing where that is allowed and works; returns the programs that stay missing.
-pub fn install(wanted: &[Packaged]) -> Vec<&'static str> {
-    let missing = || wanted.iter().filter(|(program, _)| !has_program(program));
-    if missing().next().is_some() && rustix::process::getuid().is_root() && has_program("apt-get") {
+/// Those that this machine does not have.
+pub fn missing(wanted: &[Packaged]) -> Vec<Packaged> {
+    wanted.iter().filter(|(program, _)| !has_program(program)).copied().collect()
+}
+
+/// Installs what is missing, if root and a network allow it; returns what stays missing.
+pub fn install(wanted: &[Packaged]) -> Vec<Packaged> {
+    let absent = missing(wanted);
+    if !absent.is_empty() && rustix::process::getuid().is_root() && has_program("apt-get") {
         // Without a network all of it fails, and what needs the programs is left out by whoever asked.
         let apt_get = ["DEBIAN_FRONTEND=noninteractive", "apt-get"];
         let _offline = run("env", &[&apt_get[..], &["update", "-qq"]].concat());
         // One by one: a package that this release does not have must not keep the others away.
-        for (_, package) in missing().collect::<Vec<_>>() {
+        for (_, package) in absent {
             println!("=== installing {package}");
             let install = ["install", "-y", "-qq", "--no-install-recommends", package];
             let _unavailable = run("env", &[&apt_get[..], &install].concat());
         }
     }
-    missing().map(|(program, _)| *program).collect()
+    missing(wanted)
 }
 
 /// A program of this project as it is built for tests.
@@ -101,16 +106,6 @@ pub fn built(name: &str) -> Result<PathBuf, String> {
 /// The program of this project, built for release.
 pub fn release_binary() -> Result<PathBuf, String> {
     Ok(target_directory()?.join("release/mh"))
-}
-
-/// The library for programs in C, built for release: beside the program.
-pub fn release_library() -> Result<PathBuf, String> {
-    Ok(target_directory()?.join("release/libmanyhands.a"))
-}
-
-/// The library that is preloaded, built for release: beside the program.
-pub fn release_preload() -> Result<PathBuf, String> {
-    Ok(target_directory()?.join("release/libmhwrite.so"))
 }
 
 /// What is built for release: the program, and the libraries for other programs.
@@ -142,7 +137,11 @@ mod tests {
     fn programs_are_found_in_path() {
         assert!(has_program("sh"));
         assert!(!has_program("no-such-program-anywhere"));
-        assert_eq!(install(&[("sh", "dash")]), Vec::<&str>::new());
+        assert_eq!(install(&[("sh", "dash")]), Vec::<Packaged>::new());
+        assert_eq!(
+            missing(&[("sh", "dash"), ("no-such-program-anywhere", "none")]),
+            [("no-such-program-anywhere", "none")]
+        );
     }
 
     #[test]
