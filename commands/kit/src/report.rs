@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::failure::{Failure, with_causes};
 use crate::shared_args::ReportFormat;
 use crew::clocks::StageClock;
-use crew::forecast::Forecast;
+use crew::forecast::{Forecast, NoForecast, Point};
 use crew::measures::{Access, Measures};
 use crew::plan::Plan;
 use crew::verdict::{Bound, Circumstances, Doubt, NextStep, Verdict, verdict};
@@ -190,8 +190,8 @@ fn report_text(finished: &Finished<'_>, verdict: &Verdict) -> String {
     if let Some(index) = &finished.index {
         writeln!(text, "its index: {index}.").expect("writing to a string");
     }
-    if let Some(forecast) = &verdict.forecast {
-        writeln!(text, "{}", forecast_sentence(forecast)).expect("writing to a string");
+    if let Some(outlook) = outlook(verdict) {
+        writeln!(text, "{outlook}").expect("writing to a string");
     }
     if let Some(step) = &verdict.next_step {
         writeln!(text, "hint: {}", hint(step)).expect("writing to a string");
@@ -326,25 +326,51 @@ fn kept_sentence(kept: &ReportKeptUp, measures: &Measures, totals: &ReportTotals
     )
 }
 
-/// A sentence of the report.
-pub fn forecast_sentence(forecast: &Forecast) -> String {
-    let points: Vec<String> = forecast
-        .points
-        .iter()
-        .map(|point| {
-            let measured = if point.measured { " (measured)" } else { "" };
-            let cores = counted(point.cores as u64, "core");
-            format!("{cores} {}{measured}", seconds_text(point.seconds))
-        })
-        .collect();
-    let buys = terminal::percentage(forecast.one_more_core_saves);
+/// What a report says of other numbers of cores: a forecast, or why there is none.
+pub fn outlook(verdict: &Verdict) -> Option<String> {
+    match (&verdict.forecast, &verdict.no_forecast) {
+        (Some(forecast), _) => Some(forecast_sentence(forecast)),
+        (None, Some(NoForecast::Contended { share })) => Some(format!(
+            "no forecast: other programs took the cores for {} of the run's time.",
+            terminal::percentage_whole(*share)
+        )),
+        (None, Some(NoForecast::Nothing) | None) => None,
+    }
+}
+
+fn forecast_sentence(forecast: &Forecast) -> String {
+    let points: Vec<String> = forecast.points.iter().map(point_text).collect();
+    let buys = terminal::percentage_whole(forecast.one_more_core_saves);
     let end = match (forecast.pays_until_cores, forecast.then_bound_by) {
         (Some(cores), Some(stage)) => {
             format!("; from {} nothing is gained, then {stage} binds", counted(cores as u64, "core"))
         }
         _ => String::new(),
     };
-    format!("one more core buys {buys}. Expected: {}{end}.", points.join(", "))
+    format!("one more core buys about {buys}. Expected: {}{end}.", points.join(", "))
+}
+
+/// `1 core 3.6 to 3.9 s`, `2 cores 1.88 s (measured)`.
+fn point_text(point: &Point) -> String {
+    let cores = counted(point.cores as u64, "core");
+    if point.measured {
+        return format!("{cores} {} (measured)", seconds_text(point.seconds));
+    }
+    format!("{cores} {}", range_text(&seconds_text(point.seconds_least), &seconds_text(point.seconds_most)))
+}
+
+/// `3.6 to 3.9 s`, `980 ms to 1.04 s`: the unit once, if it is the same.
+pub fn range_text(least: &str, most: &str) -> String {
+    match (least.rsplit_once(' '), most.rsplit_once(' ')) {
+        _ if least == most => most.to_owned(),
+        // A time of two units has a blank in front of the first one.
+        (Some((number, unit)), Some((other, same)))
+            if unit == same && !number.contains(' ') && !other.contains(' ') =>
+        {
+            format!("{number} to {most}")
+        }
+        _ => format!("{least} to {most}"),
+    }
 }
 
 /// A sentence of the report.
@@ -378,4 +404,43 @@ pub fn counted(count: u64, noun: &str) -> String {
 /// A time in seconds, as people read it.
 pub fn seconds_text(seconds: f64) -> String {
     terminal::duration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(cores: usize, least: f64, most: f64) -> Point {
+        Point { cores, seconds: most, seconds_least: least, seconds_most: most, measured: least == most }
+    }
+
+    #[test]
+    fn expectations_are_ranges_and_the_run_itself_is_none() {
+        let forecast = Forecast {
+            points: vec![point(1, 3.61, 3.88), point(2, 1.88, 1.88), point(4, 0.949, 1.04), point(8, 61.0, 75.0)],
+            trusted_to_cores: 8,
+            pays_until_cores: None,
+            then_bound_by: None,
+            one_more_core_saves: 0.312,
+        };
+        let expected = "one more core buys about 31 %. Expected: 1 core 3.61 to 3.88 s, 2 cores 1.88 s (measured), \
+                        4 cores 949 ms to 1.04 s, 8 cores 1 min 01 s to 1 min 15 s.";
+        assert_eq!(forecast_sentence(&forecast), expected);
+    }
+
+    #[test]
+    fn a_refused_forecast_says_why() {
+        let verdict = |no_forecast| Verdict {
+            bound: Bound::Unstaffed { share: 0.4 },
+            next_step: None,
+            forecast: None,
+            no_forecast,
+        };
+        let contended = outlook(&verdict(Some(NoForecast::Contended { share: 0.401 })));
+        assert_eq!(
+            contended.as_deref(),
+            Some("no forecast: other programs took the cores for 40 % of the run's time.")
+        );
+        assert_eq!(outlook(&verdict(None)), None, "the run was too short");
+    }
 }

@@ -15,7 +15,7 @@ use mh_kit::descriptors::hands_for_descriptors;
 use mh_kit::entry::LinkProfile;
 use mh_kit::failure::{Failure, with_causes};
 use mh_kit::outset::Outset;
-use mh_kit::report::{bound_sentence, counted, forecast_sentence, hint, json_line, seconds_text};
+use mh_kit::report::{bound_sentence, counted, hint, json_line, outlook, seconds_text};
 use mh_kit::shared_args::{ReportFormat, SharedArgs};
 use mh_kit::sharing::{self, Shared};
 use mh_kit::width::{self, Bound};
@@ -375,8 +375,8 @@ fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String
     if let Some(whose) = finished.hands_from {
         text.push_str(&format!("its hands were {whose}.\n"));
     }
-    if let Some(forecast) = &verdict.forecast {
-        text.push_str(&format!("{}\n", forecast_sentence(forecast)));
+    if let Some(outlook) = outlook(verdict) {
+        text.push_str(&format!("{outlook}\n"));
     }
     if let Some(step) = &verdict.next_step {
         text.push_str(&format!("hint: {}\n", hint(step)));

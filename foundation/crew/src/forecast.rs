@@ -3,10 +3,13 @@
 //! Model: a run takes as long as its slowest serial part, or as all CPU work divided by the cores, whichever is longer, plus
 //! what the model did not explain of the run that was measured. At the end of a pipe the work of other programs counts as
 //! ours: the producer's and consumer's is needed for every byte. The model knows nothing of caches, memory bandwidth or
-//! clock frequency; `cargo xtask bench` holds it against real runs.
+//! clock frequency, so each expectation is a range; `cargo xtask bench` holds it against real runs.
+//! A run whose cores others took for a good part of the time gets no forecast.
 
+use crate::clocks::StageClock;
 use crate::measures::{Access, Measures};
 use serde::Serialize;
+use std::cmp::Ordering;
 
 /// Expected times.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,9 +33,39 @@ pub struct Point {
     pub cores: usize,
     /// Wall time.
     pub seconds: f64,
+    /// The shortest that it may be.
+    pub seconds_least: f64,
+    /// The longest that it may be.
+    pub seconds_most: f64,
     /// Whether this is the run itself rather than an expectation.
     pub measured: bool,
 }
+
+/// Why no forecast is made.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "why", rename_all = "kebab-case")]
+pub enum NoForecast {
+    /// Nothing went through.
+    Nothing,
+    /// Other programs and runs had the cores for too much of the time: what this run would do with them is not known.
+    Contended {
+        /// The share of the time in which it was ready to run and had no core, 0 to 1.
+        share: f64,
+    },
+}
+
+/// LIMIT: a run that had no core for a larger share of the time gets no forecast. Larger: the range would be wider than the difference
+/// that one more core makes. Smaller: machines that are never quite idle would get none.
+const CONTENDED_AT_MOST: f64 = 0.25;
+
+/// How far the CPU time of a run may be off at the core count that was measured: runs repeat to about that.
+const CPU_ERROR: f64 = 0.04;
+
+/// What is added to it for each doubling or halving of the cores: caches, memory bandwidth, clock frequency, sibling threads.
+const CPU_ERROR_A_DOUBLING: f64 = 0.06;
+
+/// What is added to it for a run that waited for cores all the time: others have used its caches.
+const CPU_ERROR_CONTENDED: f64 = 0.3;
 
 /// Seconds of a run by what can and what cannot be divided among cores.
 #[derive(Clone, Copy, Debug)]
@@ -43,37 +76,74 @@ struct Parts {
     serial_lanes: f64,
     serial_name: &'static str,
     chunks: f64,
+    /// What the model does not explain, and how much of it was waiting for cores that others had.
     unexplained: f64,
+    contended: f64,
+    measured_cores: f64,
+    /// The share of the time without a core.
+    contended_share: f64,
 }
 
 /// Makes the forecast of a run. `others_cpu_ns` is the CPU time that other programs used meanwhile, as far as it is known.
-/// `None` when nothing went through.
-pub fn forecast(measures: &Measures, others_cpu_ns: u64) -> Option<Forecast> {
+pub fn forecast(measures: &Measures, others_cpu_ns: u64) -> Result<Forecast, NoForecast> {
     if measures.chunks == 0 || measures.wall_ns == 0 {
-        return None;
+        return Err(NoForecast::Nothing);
+    }
+    let share = contended_share(measures);
+    if share > CONTENDED_AT_MOST {
+        return Err(NoForecast::Contended { share });
     }
     let wall = seconds(measures.wall_ns);
     // Threads that read and write pipes use cores, too.
     let used_cores = (seconds(measures.process_cpu_ns) / wall).round() as usize;
     let measured_cores = measures.workers.max(used_cores).max(1);
     let mut parts = parts_of(measures, others_cpu_ns);
+    (parts.measured_cores, parts.contended_share) = (measured_cores as f64, share);
     parts.unexplained = (wall - parts.expected(measured_cores)).max(0.0);
+    parts.contended = (share * wall).min(parts.unexplained);
     let trusted_to_cores = measured_cores * 4;
-    let at = |cores: usize| Point {
-        cores,
-        seconds: if cores == measured_cores { wall } else { parts.expected(cores) },
-        measured: cores == measured_cores,
-    };
     let ends = if parts.serial_lanes > 1.0 { f64::INFINITY } else { (parts.cpu / parts.serial).ceil() };
     let pays_until_cores = (ends <= trusted_to_cores as f64).then_some((ends as usize).max(1));
     let saved = 1.0 - parts.expected(measured_cores + 1) / wall;
-    Some(Forecast {
-        points: core_counts(measured_cores, trusted_to_cores).into_iter().map(at).collect(),
+    Ok(Forecast {
+        points: points(&parts, measured_cores, wall, &core_counts(measured_cores, trusted_to_cores)),
         trusted_to_cores,
         pays_until_cores,
         then_bound_by: pays_until_cores.map(|_| parts.serial_name),
         one_more_core_saves: saved.clamp(0.0, 1.0),
     })
+}
+
+/// Points for rising core counts. With more cores neither end of a range is later than with fewer, and the run itself is one of them.
+fn points(parts: &Parts, measured_cores: usize, wall: f64, counts: &[usize]) -> Vec<Point> {
+    let mut points: Vec<Point> = counts.iter().map(|&cores| parts.point(cores, measured_cores, wall)).collect();
+    let (mut least, mut most) = (0.0, 0.0);
+    for point in points.iter_mut().rev() {
+        least = point.seconds_least.max(least);
+        most = point.seconds_most.max(most).max(least);
+        (point.seconds_least, point.seconds_most) = (least, most);
+        point.seconds = point.seconds.clamp(least, most);
+    }
+    points
+}
+
+/// The share of the time in which the run was ready to run and had no core: that of its workers, or that of a thread at a pipe, if that is
+/// larger.
+fn contended_share(measures: &Measures) -> f64 {
+    let clocks = &measures.clocks;
+    let (mut workers, mut largest) = (clocks.work, 0.0_f64);
+    workers.add(&clocks.lanes);
+    for (access, clock) in [(measures.reading, &clocks.read), (measures.writing, &clocks.write)] {
+        match access {
+            Access::OwnThread => largest = largest.max(without_core(clock)),
+            Access::AtOffsets | Access::InTurns => workers.add(clock),
+        }
+    }
+    largest.max(without_core(&workers))
+}
+
+fn without_core(clock: &StageClock) -> f64 {
+    clock.unstaffed_ns as f64 / (clock.total_ns() as f64).max(1.0)
 }
 
 fn parts_of(measures: &Measures, others_cpu_ns: u64) -> Parts {
@@ -99,6 +169,9 @@ fn parts_of(measures: &Measures, others_cpu_ns: u64) -> Parts {
         serial_name,
         chunks: measures.chunks as f64,
         unexplained: 0.0,
+        contended: 0.0,
+        measured_cores: 1.0,
+        contended_share: 0.0,
     }
 }
 
@@ -107,8 +180,42 @@ impl Parts {
     fn expected(&self, cores: usize) -> f64 {
         let rounds = (self.chunks / cores as f64).ceil();
         let shared = self.cpu * rounds / self.chunks;
-        let serial = self.serial / self.serial_lanes.min(cores as f64);
-        shared.max(serial) + self.unexplained
+        // Half of what was lost to others, as long as nobody knows.
+        shared.max(self.serial_on(cores)) + self.unexplained - self.contended / 2.0
+    }
+
+    fn serial_on(&self, cores: usize) -> f64 {
+        self.serial / self.serial_lanes.min(cores as f64)
+    }
+
+    /// How far CPU time may be off, as a share of it.
+    fn error(&self, cores: usize) -> f64 {
+        let doublings = libm::log2(cores as f64 / self.measured_cores).abs();
+        CPU_ERROR + CPU_ERROR_A_DOUBLING * doublings + CPU_ERROR_CONTENDED * self.contended_share
+    }
+
+    /// The shortest: chunks of different lengths, well divided, and nothing lost to others.
+    fn least(&self, cores: usize) -> f64 {
+        let shared = self.cpu / (cores as f64).min(self.chunks);
+        let shorter = (1.0 - self.error(cores)).max(0.0);
+        shared.max(self.serial_on(cores)) * shorter + self.unexplained - self.contended
+    }
+
+    /// The longest: the last round leaves cores idle, and all was lost in the run's own way.
+    fn most(&self, cores: usize) -> f64 {
+        let shared = self.cpu * (self.chunks / cores as f64).ceil() / self.chunks;
+        shared.max(self.serial_on(cores)) * (1.0 + self.error(cores)) + self.unexplained
+    }
+
+    /// Fewer cores are not expected to be faster than the run that was measured, nor more to be slower.
+    fn point(&self, cores: usize, measured_cores: usize, wall: f64) -> Point {
+        let (seconds, least, most) = (self.expected(cores), self.least(cores), self.most(cores));
+        let (seconds, seconds_least, seconds_most) = match cores.cmp(&measured_cores) {
+            Ordering::Less => (seconds, least.max(wall), most.max(wall)),
+            Ordering::Equal => (wall, wall, wall),
+            Ordering::Greater => (seconds, least.min(wall), most.min(wall)),
+        };
+        Point { cores, seconds, seconds_least, seconds_most, measured: cores == measured_cores }
     }
 }
 
@@ -224,5 +331,71 @@ mod tests {
         let at = |cores| forecast.points.iter().find(|point| point.cores == cores).expect("a point").seconds;
         assert!((at(2) - 2.0).abs() < 1e-9, "two rounds");
         assert!((at(4) - 1.0).abs() < 1e-9, "one round, one core idle");
+    }
+
+    /// One core's work of 4 s by two hands, which had no core for this long in all.
+    fn contended_run(without_core_ms: u64) -> Measures {
+        let mut measures = one_core_run(4_000, 0);
+        measures.reading = Access::AtOffsets;
+        (measures.width, measures.workers) = (2, 2);
+        measures.wall_ns = (4_000 + without_core_ms) * 1_000_000 / 2;
+        measures.clocks.work.unstaffed_ns = without_core_ms * 1_000_000;
+        measures
+    }
+
+    #[test]
+    fn what_others_took_widens_the_range_and_refuses_it_beyond_the_limit() {
+        let one_core = |without_core_ms| {
+            let forecast = forecast(&contended_run(without_core_ms), 0).expect("below the limit");
+            let one = forecast.points[0];
+            assert_eq!((one.cores, one.measured), (1, false));
+            assert!(one.seconds_least <= 4.0 && one.seconds_most >= 4.0, "it has 4 s of work: {one:?}");
+            one.seconds_most - one.seconds_least
+        };
+        assert!(one_core(0) < one_core(400) && one_core(400) < one_core(1_300));
+        // A quarter of 5,333 ms is 1,333 ms.
+        assert!(forecast(&contended_run(1_330), 0).is_ok());
+        let refused = forecast(&contended_run(1_340), 0).expect_err("above the limit");
+        assert!(matches!(refused, NoForecast::Contended { share } if share > 0.25 && share < 0.26), "{refused:?}");
+    }
+
+    #[test]
+    fn a_thread_at_a_pipe_that_had_no_core_refuses_it_too() {
+        let mut measures = one_core_run(3_000, 1_000);
+        measures.clocks.read.unstaffed_ns = 300_000_000;
+        assert!(forecast(&measures, 0).is_ok());
+        measures.clocks.read.unstaffed_ns = 400_000_000;
+        let refused = forecast(&measures, 0).expect_err("it waited 0.4 of 1.4 s");
+        assert!(matches!(refused, NoForecast::Contended { share } if (share - 0.4 / 1.4).abs() < 1e-9));
+    }
+
+    #[test]
+    fn more_cores_are_never_expected_to_be_slower_whatever_was_measured() {
+        for (chunks, workers, work_ms, serial_ms, without_core_ms) in [
+            (1, 2, 1_750, 0, 0),
+            (1, 8, 3_750, 10, 200),
+            (3, 2, 3_750, 0, 900),
+            (5, 3, 900, 2_000, 100),
+            (1000, 2, 3_750, 40, 500),
+            (1000, 16, 60_000, 3_000, 9_000),
+        ] {
+            let mut measures = one_core_run(work_ms, serial_ms);
+            (measures.chunks, measures.width, measures.workers) = (chunks, workers, workers);
+            measures.clocks.work.unstaffed_ns = without_core_ms * 1_000_000;
+            let alone_ms = serial_ms.max((work_ms + without_core_ms).div_ceil(workers.min(chunks as usize) as u64));
+            measures.wall_ns = alone_ms * 1_000_000;
+            let forecast = forecast(&measures, 0).expect("below the limit");
+            for pair in forecast.points.windows(2) {
+                let [fewer, more] = [pair[0], pair[1]];
+                let falls = fewer.seconds >= more.seconds
+                    && fewer.seconds_least >= more.seconds_least
+                    && fewer.seconds_most >= more.seconds_most;
+                assert!(falls && fewer.cores < more.cores, "{fewer:?} {more:?}");
+            }
+            for point in &forecast.points {
+                let is_inside = (point.seconds_least..=point.seconds_most).contains(&point.seconds);
+                assert!(is_inside && (point.measured || point.seconds_least < point.seconds_most), "{point:?}");
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! The verdict is "cannot tell" if the measurements do not allow a claim.
 
 use crate::clocks::StageClock;
-use crate::forecast::{Forecast, forecast};
+use crate::forecast::{Forecast, NoForecast, forecast};
 use crate::measures::{Access, Measures};
 use serde::Serialize;
 use std::time::Duration;
@@ -14,8 +14,11 @@ pub struct Verdict {
     pub bound: Bound,
     /// What to do about it, if something is left to do.
     pub next_step: Option<NextStep>,
-    /// Expected times at other core counts; none when the run was too short.
+    /// Expected times at other core counts; none when the run was too short, or was disturbed.
     pub forecast: Option<Forecast>,
+    /// Why a run that was long enough has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_forecast: Option<NoForecast>,
 }
 
 /// What a run was bound by. Shares are of the time of those who waited or worked, 0 to 1.
@@ -176,16 +179,20 @@ const NEXT_TO_NOTHING: f64 = 0.25;
 pub fn verdict(measures: &Measures, circumstances: &Circumstances) -> Verdict {
     if Duration::from_nanos(measures.wall_ns) < SHORTEST_JUDGED || measures.chunks == 0 {
         let bound = Bound::CannotTell { reason: Doubt::TooShort { wall_ns: measures.wall_ns } };
-        return Verdict { bound, next_step: None, forecast: None };
+        return Verdict { bound, next_step: None, forecast: None, no_forecast: None };
     }
     if circumstances.library_threads {
         let bound = Bound::CannotTell { reason: Doubt::LibraryThreads };
-        return Verdict { bound, next_step: None, forecast: None };
+        return Verdict { bound, next_step: None, forecast: None, no_forecast: None };
     }
     let measures = &without_hands_that_cannot_be(measures, circumstances.hands_allowed);
     let bound = bound_of(measures);
     let next_step = next_step(&bound, measures, circumstances);
-    Verdict { bound, next_step, forecast: forecast(measures, circumstances.others_cpu_ns) }
+    let (forecast, no_forecast) = match forecast(measures, circumstances.others_cpu_ns) {
+        Ok(forecast) => (Some(forecast), None),
+        Err(refused) => (None, Some(refused)),
+    };
+    Verdict { bound, next_step, forecast, no_forecast }
 }
 
 /// More hands than the machine allows have no core whatever others do: theirs is no time that was lost.

@@ -61,10 +61,12 @@ fn play(scene: &Scene, circumstances: &Circumstances) -> Verdict {
 /// LIMIT: runs of a scene that other programs may disturb.
 const TRIES: usize = 10;
 
-/// A run of a scene in which other programs did not have the CPU for most of the time: the verdict would name that, and rightly.
+/// A run of a scene in which other programs did not have the CPU for a good part of the time: the verdict would name that and the forecast
+/// be refused, and rightly.
 fn undisturbed(scene: &Scene) -> Verdict {
     let runs = (0..TRIES).map(|_| play(scene, &Circumstances::default()));
-    let mut undisturbed = runs.filter(|verdict| !matches!(verdict.bound, Bound::Cpu { .. }));
+    let mut undisturbed =
+        runs.filter(|verdict| !matches!(verdict.bound, Bound::Cpu { .. }) && verdict.no_forecast.is_none());
     undisturbed.next().expect("a CPU is there in one of several runs")
 }
 
