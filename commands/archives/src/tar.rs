@@ -53,7 +53,7 @@ const NAME: &str = "mh tar";
 pub const ENTRY: Entry = Entry {
     refuse: old_style::refuse,
     rewrite: old_style::rewrite,
-    link: LinkProfile { usage_code, ..LinkProfile::NEW },
+    link: LinkProfile { usage_code, abbreviates: true, ..LinkProfile::NEW },
     ..Entry::new("tar", Group::Do, Signals::TidyUpLater, command, run)
 };
 
@@ -149,8 +149,11 @@ fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Fai
         signals.attend().map_err(signal_failure)?;
     }
     sys::allocator::keep_large_buffers_apart();
+    if args.dry_run && !args.operation.extract {
+        return Err(usage("--dry-run goes with -x; -cvf /dev/null prints what would be archived".to_owned()));
+    }
     match () {
-        () if args.operation.list => list::run(context, &args),
+        () if args.operation.list || args.dry_run => list::run(context, &args),
         () if args.operation.extract => extract::run(context, &args),
         () if args.operation.diff => compare::run(context, &args),
         () if args.operation.create || args.operation.append || args.operation.update => {

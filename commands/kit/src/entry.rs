@@ -45,6 +45,8 @@ pub struct LinkProfile {
     pub has_short_help: bool,
     /// Whether `mh links` makes such a link.
     pub is_offered: bool,
+    /// Whether the old tool takes long options cut short: then its own come before those that only we have.
+    pub abbreviates: bool,
 }
 
 /// Old names with a command line of their own.
@@ -106,7 +108,7 @@ impl Entry {
 
 impl LinkProfile {
     /// Of a command that replaces no old tool.
-    pub const NEW: Self = Self { usage_code: |_error| 2, has_short_help: true, is_offered: false };
+    pub const NEW: Self = Self { usage_code: |_error| 2, has_short_help: true, is_offered: false, abbreviates: false };
 }
 
 impl OldNames {

@@ -1,7 +1,8 @@
 //! How a command ends: the exit codes, the one place where an error becomes lines on stderr, and silence for broken pipes.
 
+use crate::command_line::{self, Refused, shows_options};
 use std::error::Error;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 use terminal::{Delivery, Messages, TextOutput, Verbosity};
@@ -40,6 +41,13 @@ pub enum Failure {
         /// What is wrong with it.
         message: String,
     },
+    /// clap has refused the command line; said in our dialect.
+    Refused {
+        /// `mh tamp`.
+        program: String,
+        /// What is wrong, and what to do.
+        refused: Refused,
+    },
     /// The environment refused.
     Environment {
         /// `mh tamp`.
@@ -59,6 +67,11 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// `error`, which `command`, called `program`, has found in `words`.
+    pub fn refused(command: &clap::Command, program: &str, words: &[OsString], error: &clap::Error) -> Self {
+        Self::Refused { program: program.to_owned(), refused: command_line::refused(command, program, words, error) }
+    }
+
     /// Tells the user and turns into an exit code.
     pub fn end(self) -> u8 {
         match self {
@@ -68,8 +81,12 @@ impl Failure {
             }
             Self::CommandLine(asked) => show(&asked),
             Self::Usage { command, message } => {
-                let messages = Messages::standard_error(Verbosity::Normal);
-                messages.conclusion(command, &format!("{message} ({command} -h shows the options)"));
+                let hints = [shows_options(command)];
+                Messages::standard_error(Verbosity::Normal).refusal(command, &message, &hints);
+                2
+            }
+            Self::Refused { program, refused: Refused { message, hints } } => {
+                Messages::standard_error(Verbosity::Normal).refusal(&program, &message, &hints);
                 2
             }
             Self::InWordsOfOthers { text, code } => {

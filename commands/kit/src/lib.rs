@@ -1,6 +1,7 @@
 //! What every command of `mh` has: its entry in the table, what it receives, how it shares cores, reports and ends.
 //! Runs no command.
 
+pub mod command_line;
 pub mod context;
 pub mod descriptors;
 pub mod entry;

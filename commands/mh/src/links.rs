@@ -65,8 +65,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let args = LinksArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     let names = names(&args.only)?;
     let program = std::env::current_exe().map_err(|error| failure("find its own file", &error))?;
-    fs::create_dir_all(&args.directory)
-        .map_err(|error| failure(&format!("create {}", quote(&args.directory)), &error))?;
+    make_directory(&args.directory)?;
     let mut failed = false;
     for name in names {
         let path = args.directory.join(name);
@@ -93,6 +92,18 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     Ok(if failed { Outcome::Partial } else { Outcome::Done })
 }
 
+/// A file in its place is no reason to say that it exists.
+fn make_directory(directory: &Path) -> Result<(), Failure> {
+    let made = fs::create_dir_all(directory);
+    made.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            let message = format!("make links in {}: it is not a directory", quote(directory));
+            Failure::Environment { command: NAME, message }
+        }
+        _ => failure(&format!("create {}", quote(directory)), &error),
+    })
+}
+
 fn failure(what: &str, error: &io::Error) -> Failure {
     Failure::Environment { command: NAME, message: format!("{what}: {}", mh_kit::failure::with_causes(error)) }
 }
@@ -109,7 +120,7 @@ fn names(only: &[String]) -> Result<Vec<&'static str>, Failure> {
         let known = all.iter().copied().find(|name| name == wanted);
         known.ok_or_else(|| Failure::Usage {
             command: NAME,
-            message: format!("there is no name {wanted}; there are {}", all.join(", ")),
+            message: format!("there is no name {}; there are {}", quote(wanted), all.join(", ")),
         })
     };
     only.iter().map(find).collect()
@@ -194,6 +205,20 @@ mod tests {
         symlink(&other, &path).expect("a link");
         assert_eq!(made(true, false), There::Foreign);
         assert_eq!(fs::read(&path).expect("it stays"), b"y");
+    }
+
+    #[test]
+    fn a_missing_directory_is_made_and_a_file_is_none() {
+        let place = tempfile::tempdir().expect("a directory");
+        make_directory(&place.path().join("a/b")).expect("made");
+        assert!(place.path().join("a/b").is_dir());
+        let file = place.path().join("file");
+        fs::write(&file, "x").expect("a file");
+        let message = match make_directory(&file) {
+            Err(Failure::Environment { message, .. }) => message,
+            other => panic!("{other:?}"),
+        };
+        assert!(message.ends_with("file': it is not a directory"), "{message}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use mh_instruments::{CEILING, FIT, PSTIME, SYSTIME};
 #[cfg(feature = "mtwrite")]
 use mh_jobs::MTWRITE;
 use mh_jobs::{CREW, XJOBS};
+use mh_kit::command_line::{self, Refused};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
@@ -17,6 +18,7 @@ use mh_streams::TAMP;
 use mh_trees::{CP, MV, RM};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use terminal::quote;
 
 /// All commands, in the order of the overview.
 pub const COMMANDS: &[Entry] = &[
@@ -39,6 +41,9 @@ pub const COMMANDS: &[Entry] = &[
     generate::ENTRY,
 ];
 
+/// What `--version` prints behind the name: the build script knows the commit.
+const VERSION: &str = env!("MH_VERSION");
+
 /// Finds and runs the command that `arguments` (program name first) ask for.
 pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
     let called_as = arguments.first().and_then(|name| Path::new(name).file_name()).map(OsStr::to_owned);
@@ -50,7 +55,7 @@ pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
         Some(entry) => run(entry, entry.name.to_owned(), true, arguments.split_off(1)),
         None => match arguments.get(1).and_then(|name| find(name)) {
             Some(entry) => run(entry, format!("mh {}", entry.name), false, arguments.split_off(2)),
-            None => overview(arguments),
+            None => without_command(&arguments[1..]),
         },
     }
 }
@@ -58,20 +63,32 @@ pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
 /// Runs a command that is known by `program` to its user.
 fn run(entry: &Entry, program: String, is_linked: bool, words: Vec<OsString>) -> Result<Outcome, Failure> {
     if let Some(refusal) = (entry.refuse)(&words) {
-        return Err(refused(&program, &refusal.message, refusal.code));
+        return Err(match is_linked {
+            true => refused(&program, &refusal.message, refusal.code),
+            false => not_understood(&program, refusal.message, &command_line::shows_options(&program)),
+        });
     }
-    let mut typed = vec![OsString::from(format!("mh {}", entry.name))];
-    typed.extend((entry.rewrite)(words));
-    let mut command = (entry.command)().bin_name(format!("mh {}", entry.name));
+    let mut command = named(entry, &program);
+    // A letter that an old tool has another use for asks for help where nothing else is asked for.
+    if !is_linked && words == ["-h"] {
+        print(&command.render_help().to_string())?;
+        return Ok(Outcome::Done);
+    }
     if is_linked && !entry.link.has_short_help {
         let [help, version] =
             ["help", "version"].map(|name| Arg::new(name).long(name).help(format!("Print {name}")).help_heading(None));
         command = command.disable_help_flag(true).disable_version_flag(true);
         command = command.args([help.action(ArgAction::HelpLong), version.action(ArgAction::Version)]);
     }
-    let matches = command.try_get_matches_from(typed).map_err(|error| match is_linked {
-        true => in_words_of(entry, error),
-        false => Failure::CommandLine(error),
+    let mut words = (entry.rewrite)(words);
+    if entry.link.abbreviates {
+        command_line::complete(&command, &mut words);
+    }
+    let typed = [OsString::from(format!("mh {}", entry.name))].into_iter().chain(words.iter().cloned());
+    let matches = command.try_get_matches_from_mut(typed).map_err(|error| match () {
+        () if !error.use_stderr() => Failure::CommandLine(error),
+        () if is_linked => in_words_of(entry, &command, &words, &error),
+        () => Failure::refused(&command, &program, &words, &error),
     })?;
     let mut context = match entry.signals {
         Signals::TidyUp => Context::new()?,
@@ -82,17 +99,19 @@ fn run(entry: &Entry, program: String, is_linked: bool, words: Vec<OsString>) ->
     (entry.run)(&mut context, &matches)
 }
 
+/// A command's options, under the name that its user knows.
+fn named(entry: &Entry, program: &str) -> Command {
+    (entry.command)().bin_name(format!("mh {}", entry.name)).display_name(program).version(VERSION)
+}
+
 /// COMPAT: under an old name a wrong command line is reported as the old program reports it, with its exit code.
-fn in_words_of(entry: &Entry, error: clap::Error) -> Failure {
-    if !error.use_stderr() {
-        return Failure::CommandLine(error);
-    }
-    let text = error.render().to_string();
-    let is_said = |line: &&str| !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more");
-    let lines: Vec<&str> = text.lines().filter(is_said).collect();
-    let said = lines.join("\n");
-    let said = said.strip_prefix("error: ").unwrap_or(&said);
-    refused(entry.name, said, (entry.link.usage_code)(&error))
+fn in_words_of(entry: &Entry, command: &Command, words: &[OsString], error: &clap::Error) -> Failure {
+    let Refused { message, hints } = command_line::refused(command, entry.name, words, error);
+    // The last line says where the options are.
+    let no_help = command_line::shows_options(entry.name);
+    let hints = hints.iter().filter(|hint| **hint != no_help).map(|hint| format!("\n  hint: {hint}"));
+    let message = std::iter::once(message).chain(hints).collect::<String>();
+    refused(entry.name, &message, (entry.link.usage_code)(error))
 }
 
 fn refused(program: &str, message: &str, code: u8) -> Failure {
@@ -115,11 +134,50 @@ fn find(name: &OsStr) -> Option<&'static Entry> {
     COMMANDS.iter().find(|entry| name == entry.name)
 }
 
-/// `mh` alone shows the overview; an unknown command, `--help` and `--version` get clap's answer.
-fn overview(arguments: Vec<OsString>) -> Result<Outcome, Failure> {
-    program().try_get_matches_from(arguments).map_err(Failure::CommandLine)?;
-    print(&program().render_help().to_string())?;
-    Ok(Outcome::Done)
+/// What was asked of `mh` itself: the overview, help for a command, the version. Anything else is no command.
+fn without_command(words: &[OsString]) -> Result<Outcome, Failure> {
+    let asked: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    match asked.first().map(AsRef::as_ref) {
+        Some("help") if words.len() > 1 => help_for(&words[1]),
+        None | Some("help" | "-h" | "--help") => {
+            print(&program().render_help().to_string())?;
+            Ok(Outcome::Done)
+        }
+        Some("-V" | "--version") => {
+            print(&format!("mh {VERSION}\n"))?;
+            Ok(Outcome::Done)
+        }
+        Some(option) if option.starts_with('-') => {
+            Err(not_understood("mh", format!("unexpected argument {}", quote(&words[0])), "mh -h shows the commands"))
+        }
+        Some(_) => Err(no_command(&words[0])),
+    }
+}
+
+/// `mh help COMMAND`, as `mh COMMAND --help`; for an old name, that name's help.
+fn help_for(name: &OsStr) -> Result<Outcome, Failure> {
+    let words = vec![OsString::from("--help")];
+    match (find(name), find_old(name)) {
+        (Some(entry), _) => run(entry, format!("mh {}", entry.name), false, words),
+        (None, Some((name, run))) => run(name, words),
+        (None, None) => Err(no_command(name)),
+    }
+}
+
+fn no_command(typed: &OsStr) -> Failure {
+    let shown = COMMANDS.iter().filter(|entry| entry.group != Group::Hidden).map(|entry| entry.name);
+    let hint = match (find_old(typed), command_line::nearest(&typed.to_string_lossy(), shown)) {
+        (Some((name, _)), _) => {
+            format!("{name} is an old name: mh links DIR makes the links, mh help {name} shows its options")
+        }
+        (None, Some(name)) => format!("mh {name} is a command"),
+        (None, None) => "mh help shows the commands".to_owned(),
+    };
+    not_understood("mh", format!("there is no command {}", quote(typed)), &hint)
+}
+
+fn not_understood(program: &str, message: String, hint: &str) -> Failure {
+    Failure::Refused { program: program.to_owned(), refused: Refused { message, hints: vec![hint.to_owned()] } }
 }
 
 /// The program as a whole: for the overview and for what is generated.
@@ -149,8 +207,59 @@ fn overview_text() -> String {
         }
     }
     text.push_str(
-        "\nmh COMMAND -h shows its options. Every command that works takes --explain (the plan, nothing done)",
+        "\nmh help COMMAND shows its options. Every command that works takes --explain (the plan, nothing done)",
     );
     text.push_str("\nand --report (what bound the run). Start with: mh tour");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(typed: &str) -> (String, String) {
+        let words: Vec<OsString> = ["mh"].into_iter().chain(typed.split(' ')).map(OsString::from).collect();
+        match dispatch(words) {
+            Err(Failure::Refused { program, refused: Refused { message, hints } }) => {
+                (format!("{program}: {message}"), hints.join(" / "))
+            }
+            other => panic!("{typed}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_no_command_names_the_nearest() {
+        assert_eq!(refused("tmap"), ("mh: there is no command 'tmap'".into(), "mh tamp is a command".into()));
+        assert_eq!(refused("nonsense").1, "mh help shows the commands");
+        assert!(refused("gzip a").1.contains("mh links DIR"));
+        assert_eq!(refused("--nonsense").0, "mh: unexpected argument '--nonsense'");
+        assert_eq!(refused("help nonsense").0, "mh: there is no command 'nonsense'");
+    }
+
+    #[test]
+    fn a_wrong_option_names_the_right_one() {
+        let (message, hint) = refused("tamp --compression-level 3 a");
+        assert_eq!(message, "mh tamp: unexpected argument '--compression-level'");
+        assert!(hint.starts_with("--level N: Level, as -0 to -19"), "{hint}");
+        assert!(refused("xjobs --threads 3 a").1.starts_with("-j, --jobs N: "));
+        assert!(refused("tamp --threads x a").0.starts_with("mh tamp: invalid value 'x' for --hands"));
+        assert_eq!(refused("tar").0, "mh tar: one of -c, -x, -t, -r, -u, -d, -A, --delete is needed");
+        assert_eq!(refused("crew run --nonsense").1, "mh crew run -h shows the options");
+    }
+
+    #[test]
+    fn every_command_has_both_helps() {
+        for entry in COMMANDS {
+            let mut command = named(entry, entry.name);
+            assert!(
+                !command.render_help().to_string().is_empty() && !command.render_long_help().to_string().is_empty()
+            );
+            let has_version = command.get_version().is_some();
+            assert!(
+                !has_version || command.render_version().starts_with(&format!("{} 0.", entry.name)),
+                "{}",
+                entry.name
+            );
+        }
+    }
 }

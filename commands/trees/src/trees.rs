@@ -10,6 +10,7 @@ use crew::measures::{Access, Measures, Slots};
 use crew::scatter::Scattered;
 use crew::verdict::{Circumstances, Verdict, verdict};
 use files::staged_file::Unfinished;
+use mh_kit::command_line::{Refused, shows_options};
 use mh_kit::context::{Context, HeldSignals, LastActs, signal_failure};
 use mh_kit::descriptors::hands_for_descriptors;
 use mh_kit::entry::LinkProfile;
@@ -33,7 +34,8 @@ use terminal::{
 use transfer::tally::{Counts, Tally};
 
 /// COMPAT: the old tools end with 1 when a command line is wrong, and have no short options for help and the version (`rm -rh`).
-pub const LINK: LinkProfile = LinkProfile { usage_code: |_error| 1, has_short_help: false, ..LinkProfile::NEW };
+pub const LINK: LinkProfile =
+    LinkProfile { usage_code: |_error| 1, has_short_help: false, abbreviates: true, ..LinkProfile::NEW };
 
 /// What of the shared options is not as it is elsewhere: short names that the old tools have a meaning of their own for (`cp -p`, `cp -T`) go, and a limit
 /// of memory is refused.
@@ -152,13 +154,21 @@ pub fn shown(path: &[u8]) -> String {
     quote(OsStr::from_bytes(path))
 }
 
-/// What the old tools say about a wrong command line, with their exit code.
+/// A wrong command line: under the old name in that tool's words and with its exit code, else in ours. Lines behind the first one are choices.
 pub fn usage(context: &Context, message: &str) -> Failure {
     let program = &context.program;
-    Failure::InWordsOfOthers {
-        text: format!("{program}: {message}\nTry '{program} --help' for more information."),
-        code: 1,
+    if !program.starts_with("mh ") {
+        let text = format!("{program}: {message}\nTry '{program} --help' for more information.");
+        return Failure::InWordsOfOthers { text, code: 1 };
     }
+    let mut lines = message.lines();
+    let message = lines.next().unwrap_or_default().to_owned();
+    let choices: Vec<&str> = lines.filter_map(|line| line.strip_prefix("  - ")).collect();
+    let hint = match choices.is_empty() {
+        true => shows_options(program),
+        false => format!("it is one of {}", choices.join(", ")),
+    };
+    Failure::Refused { program: program.clone(), refused: Refused { message, hints: vec![hint] } }
 }
 
 /// Hands of a run.
@@ -365,11 +375,8 @@ fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String
     let hands = counted(measured.workers as u64, "hand");
     table.row([hands, share(busy_ns), share(blocked_ns), share(starved_ns), share(unstaffed_ns)]);
     text.push_str(&format!("\nwhere the time went\n{table}"));
-    let tasks = terminal::integer(measured.tasks);
-    text.push_str(&format!(
-        "{tasks} tasks, {} of them taken over by another hand\n",
-        terminal::integer(measured.stolen)
-    ));
+    let tasks = counted(measured.tasks, "task");
+    text.push_str(&format!("{tasks}, {} of them taken over by another hand\n", terminal::integer(measured.stolen)));
     text.push_str(&format!("{}.\n", finished.width_why));
     text.push_str(&format!("{}\n", bound_sentence(verdict, measures)));
     if let Some(whose) = finished.hands_from {

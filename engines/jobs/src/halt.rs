@@ -102,7 +102,7 @@ impl FromStr for Halt {
             other => other,
         };
         let refused =
-            || format!("{text} is not never, nor now or soon, a comma, fail, success or done, =, and N or N%");
+            || "a rule is never, or now or soon, a comma, fail, success or done, =, and N or N%: now,fail=1".to_owned();
         let (manner, rule) = text.split_once(',').ok_or_else(refused)?;
         let (kind, amount) = rule.split_once('=').ok_or_else(refused)?;
         let manner = match manner {

@@ -4,6 +4,7 @@
 use crate::quote::printable;
 use crate::screen::Screen;
 use parking_lot::Mutex;
+use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub enum Verbosity {
 pub struct Messages {
     verbosity: Verbosity,
     screen: Arc<Screen>,
+    /// Hints that were given: a thousand files with one remedy get it once.
+    hinted: Arc<Mutex<HashSet<String>>>,
 }
 
 /// What was said and has not been written.
@@ -53,15 +56,22 @@ impl Write for KeptMessages {
 /// LIMIT: more hints than this are a manual page.
 const HINTS_SHOWN: usize = 2;
 
+/// LIMIT: hints remembered; more different ones in one run name files.
+const HINTS_REMEMBERED: usize = 64;
+
 impl Messages {
     /// Messages on standard error, lines alone.
     pub fn standard_error(verbosity: Verbosity) -> Self {
-        Self { verbosity, screen: Arc::new(Screen::standard_error(false)) }
+        Self::through(Screen::standard_error(false), verbosity)
     }
 
     /// Messages on standard error, and progress below them where it is a terminal that `obeys_orders` to the cursor.
     pub fn with_progress(verbosity: Verbosity, obeys_orders: bool) -> Self {
-        Self { verbosity, screen: Arc::new(Screen::standard_error(obeys_orders)) }
+        Self::through(Screen::standard_error(obeys_orders), verbosity)
+    }
+
+    fn through(screen: Screen, verbosity: Verbosity) -> Self {
+        Self { verbosity, screen: Arc::new(screen), hinted: Arc::default() }
     }
 
     /// Says `command: could not fragment`, then the first two hints. Said at every verbosity.
@@ -74,6 +84,11 @@ impl Messages {
     /// Says `command: text` at every verbosity: the count at the end of a run that went on after errors.
     pub fn conclusion(&self, command: &str, text: &str) {
         self.say(&format!("{command}: {}", printable(text)), &[]);
+    }
+
+    /// Says `command: text` at every verbosity, then the first two hints: a command line that cannot be carried out.
+    pub fn refusal(&self, command: &str, text: &str, hints: &[String]) {
+        self.say(&format!("{command}: {}", printable(text)), hints);
     }
 
     /// Says `command: warning: text`, then the first two hints, unless quiet.
@@ -126,16 +141,27 @@ impl Messages {
             return;
         }
         let mut lines = format!("{line}\n");
-        for hint in hints.iter().take(HINTS_SHOWN) {
+        for hint in hints.iter().take(HINTS_SHOWN).filter(|hint| self.is_new(hint)) {
             lines.extend(["  hint: ", &printable(hint), "\n"]);
         }
         self.screen.write_above(&lines);
     }
 
+    /// Whether a hint is to be given: each one once.
+    fn is_new(&self, hint: &str) -> bool {
+        let mut hinted = self.hinted.lock();
+        let is_new = !hinted.contains(hint);
+        if is_new && hinted.len() < HINTS_REMEMBERED {
+            hinted.insert(hint.to_owned());
+        }
+        is_new
+    }
+
     /// Messages of the same verbosity that nobody writes: they are kept for who takes them, and writes when there is room.
     pub fn kept(&self) -> (Self, KeptMessages) {
         let kept = KeptMessages::default();
-        (Self { verbosity: self.verbosity, screen: Arc::new(Screen::into_writer(Box::new(kept.clone()))) }, kept)
+        let screen = Arc::new(Screen::into_writer(Box::new(kept.clone())));
+        (Self { verbosity: self.verbosity, screen, hinted: Arc::clone(&self.hinted) }, kept)
     }
 
     /// Writes what was kept.
@@ -172,7 +198,7 @@ impl Messages {
 
     #[cfg(test)]
     pub(crate) fn on(screen: Screen, verbosity: Verbosity) -> Self {
-        Self { verbosity, screen: Arc::new(screen) }
+        Self::through(screen, verbosity)
     }
 }
 
@@ -198,6 +224,18 @@ mod tests {
         let hints = ["first".to_owned(), "second".to_owned(), "third".to_owned()];
         let text = said(Verbosity::Normal, |messages| messages.error("mh tamp", "read 'a.gz': no such file", &hints));
         assert_eq!(text, "mh tamp: could not read 'a.gz': no such file\n  hint: first\n  hint: second\n");
+    }
+
+    #[test]
+    fn a_hint_is_given_once_a_run() {
+        let hints = ["use -r".to_owned()];
+        let text = said(Verbosity::Normal, |messages| {
+            messages.error("mh", "read 'a': is a directory", &hints);
+            messages.clone().error("mh", "read 'b': is a directory", &hints);
+        });
+        let expected =
+            "mh: could not read 'a': is a directory\n  hint: use -r\nmh: could not read 'b': is a directory\n";
+        assert_eq!(text, expected);
     }
 
     #[test]

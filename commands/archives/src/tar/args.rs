@@ -142,6 +142,10 @@ pub struct TarArgs {
     #[arg(long)]
     pub untrusted: bool,
 
+    /// Print what would be extracted, and extract nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
     /// How lists look.
     #[command(flatten)]
     pub lists: ListArgs,

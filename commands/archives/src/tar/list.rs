@@ -155,10 +155,12 @@ impl<'a> Lines<'a> {
         if !chosen.takes(member) {
             return Ok(Delivery::Taken);
         }
-        let shown = self.args.lists.show_transformed_names.then(|| chosen.shown(member));
+        let dry_run = self.args.dry_run;
+        let shown = (self.args.lists.show_transformed_names || dry_run).then(|| chosen.shown(member));
         let member = shown.as_ref().unwrap_or(member);
         let name = with_slash(&member.path, member.kind);
         match self.args.verbose {
+            0 | 1 if dry_run => self.output.line(&format!("would extract {}", escaped(&name))),
             0 if is_plain(&name) => self.output.line(&name),
             0 => self.output.line(&*escaped(&name)),
             _ => self.output.line(self.long.line(&name, member)),
