@@ -280,7 +280,7 @@ pub fn copy_all(
     if !manner.keep.mode {
         files::set_umask(umask);
     }
-    let listener = Told { words };
+    let listener = Told { words, pretends: manner.pretends };
     let copying = Copying {
         jobs,
         manner,

@@ -111,7 +111,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let words = Words::new(context);
     let Found { jobs, mut refused } = jobs::find(context, &words, &names(&args))?;
     if args.shared.explain {
-        let mut plan = Plan::new(format!("mv of {} arguments", jobs.len()));
+        let mut plan = Plan::new(format!("mv of {}", counted(jobs.len() as u64, "argument")));
         plan.choose("move", "by renaming", "one step, where source and target are on one file system");
         plan.choose("else", "copy everything, then remove", "a source is removed only when its copy is complete");
         if let Some(bound) = bound(context, &args.shared, &jobs) {
@@ -237,7 +237,7 @@ fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, elsewhere: E
         makes_parents: false,
     };
     let (jobs, kept): (Vec<Job>, Vec<_>) = elsewhere.into_jobs().unzip();
-    let what = format!("mv of {} arguments", jobs.len());
+    let what = format!("mv of {}", counted(jobs.len() as u64, "argument"));
     let Finished { report, is_complete, .. } = copy_all(context, &args.shared, words, &manner, &jobs, what)?;
     let mut complete = Vec::new();
     for ((job, kept), is_complete) in jobs.into_iter().zip(kept).zip(is_complete) {

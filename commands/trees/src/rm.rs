@@ -7,7 +7,7 @@ use crew::plan::Plan;
 use files::{Directory, FileType, Follow, Status};
 use mh_kit::context::Context;
 use mh_kit::descriptors::directory_descriptors;
-use mh_kit::entry::{Entry, Group, Signals};
+use mh_kit::entry::{Entry, Group, Refusal, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::outset::{self, Outset};
 use mh_kit::report::show_plan;
@@ -24,7 +24,8 @@ use transfer::remove::{Asked, Caution, Complaint, DirectoryRemoval, Listener, Qu
 use transfer::tally::Tally;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry { link: trees::LINK, ..Entry::new("rm", Group::Do, Signals::TidyUpLater, command, run) };
+pub const ENTRY: Entry =
+    Entry { refuse, link: trees::LINK, ..Entry::new("rm", Group::Do, Signals::TidyUpLater, command, run) };
 
 /// Remove files and trees on all cores, as rm does
 ///
@@ -101,12 +102,24 @@ enum When {
 }
 
 fn command() -> Command {
-    let command = RmArgs::augment_args(Command::new("rm")).args_override_self(true).version(env!("CARGO_PKG_VERSION"));
+    let command = RmArgs::augment_args(Command::new("rm"))
+        .args_override_self(true)
+        .infer_long_args(true)
+        .version(env!("CARGO_PKG_VERSION"));
     trees::fitted(command).after_help(
         "Examples:\n  mh rm -rf build              a tree, on all cores\n  \
          mh rm -r --dry-run build     what would be removed\n  \
          mh rm -rf --report build     and what bound it",
     )
+}
+
+/// COMPAT: what removes the root is typed in full.
+fn refuse(typed: &[OsString]) -> Option<Refusal> {
+    let options = typed.iter().map(|word| word.as_encoded_bytes()).take_while(|word| *word != b"--");
+    let whole = b"--no-preserve-root";
+    let is_cut_short = |word: &[u8]| word.len() > 2 && word.len() < whole.len() && whole.starts_with(word);
+    let message = "you may not abbreviate the --no-preserve-root option".to_owned();
+    options.into_iter().any(is_cut_short).then_some(Refusal { message, code: 1 })
 }
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
@@ -138,7 +151,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     }
     let refused = typed.len() - operands.len();
     let tally = Arc::new(Tally::default());
-    let listener = Told { words: &words };
+    let listener = Told { words: &words, pretends: args.dry_run };
     let removal = Removal {
         operands: &operands,
         directories: directories(&args),
@@ -202,7 +215,7 @@ pub fn remove_quietly(
         one_file_system: false,
         tells_all: false,
         pretends: false,
-        listener: &Told { words },
+        listener: &Told { words, pretends: false },
         tally: &tally,
         descriptors: directory_descriptors(),
     };
@@ -325,6 +338,8 @@ fn plan(context: &Context, args: &RmArgs, operands: &[Vec<u8>]) -> Plan {
 /// GNU's words.
 struct Told<'a> {
     words: &'a Words,
+    /// Whether nothing is done: then it says what would be.
+    pretends: bool,
 }
 
 impl Listener for Told<'_> {
@@ -339,7 +354,8 @@ impl Listener for Told<'_> {
 
     fn removed(&self, path: &[u8], is_directory: bool) {
         let kind = if is_directory { "directory " } else { "" };
-        self.words.shows(&format!("removed {kind}{}", shown(path)));
+        let done = if self.pretends { "would remove" } else { "removed" };
+        self.words.shows(&format!("{done} {kind}{}", shown(path)));
     }
 
     fn complain(&self, findings: Vec<Finding<Complaint>>) {
@@ -388,6 +404,15 @@ mod tests {
     fn decided(machine: &FakeMachine, typed: &str, subject: &str) -> String {
         let plan = planned(machine, typed);
         plan.about(subject).map(|choice| choice.decision.clone()).expect("it is decided")
+    }
+
+    #[test]
+    fn long_options_may_be_cut_short_but_for_the_one_that_removes_the_root() {
+        let words = |typed: &str| typed.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let is_recursive = command().get_matches_from(words("rm --recur tree")).get_flag("recursive");
+        assert!(is_recursive);
+        assert!(refuse(&words("-r --no-preserve /")).is_some_and(|refusal| refusal.code == 1));
+        assert!(refuse(&words("-r --no-preserve-root -- --no-pre")).is_none());
     }
 
     #[test]

@@ -57,7 +57,8 @@ fn make_above(words: &Words, job: &Job, manner: &Manner, above: &mut Vec<Above>)
             Ok(()) => {
                 if manner.tells_all {
                     let source = String::from_utf8_lossy(source.as_bytes()).into_owned();
-                    words.shows(&format!("{source} -> {}", String::from_utf8_lossy(target.as_bytes())));
+                    let would = if manner.pretends { "would copy " } else { "" };
+                    words.shows(&format!("{would}{source} -> {}", String::from_utf8_lossy(target.as_bytes())));
                 }
                 above.push(Above { source, target, is_new: true });
             }

@@ -9,6 +9,8 @@ use transfer::finding::Finding;
 pub struct Told<'a> {
     /// With this voice.
     pub words: &'a Words,
+    /// Whether nothing is done (`--dry-run`): then it says what would be.
+    pub pretends: bool,
 }
 
 impl Listener for Told<'_> {
@@ -19,11 +21,13 @@ impl Listener for Told<'_> {
     fn copied(&self, source: &[u8], target: &[u8], backup: Option<&[u8]>, way: Option<&str>) {
         let backup = backup.map(|path| format!(" (backup: {})", shown(path))).unwrap_or_default();
         let way = way.map(|way| format!(" ({way})")).unwrap_or_default();
-        self.words.shows(&format!("{} -> {}{backup}{way}", shown(source), shown(target)));
+        let would = if self.pretends { "would copy " } else { "" };
+        self.words.shows(&format!("{would}{} -> {}{backup}{way}", shown(source), shown(target)));
     }
 
     fn removed(&self, target: &[u8]) {
-        self.words.shows(&format!("removed {}", shown(target)));
+        let done = if self.pretends { "would remove" } else { "removed" };
+        self.words.shows(&format!("{done} {}", shown(target)));
     }
 
     fn complain(&self, findings: Vec<Finding<Complaint>>) {

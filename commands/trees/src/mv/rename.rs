@@ -157,7 +157,8 @@ impl<'a> Renaming<'a> {
             .status(c".", Follow::No)
             .map_err(|error| format!("cannot stat {to}: {}", cause(&error)))?;
         let is_elsewhere = goal.identity().device != status.identity().device;
-        self.words.shows(&format!("{} {from} -> {to}", if is_elsewhere { "copied and removed" } else { "renamed" }));
+        let what = if is_elsewhere { "copy and remove" } else { "rename" };
+        self.words.shows(&format!("would {what} {from} -> {to}"));
         Ok(if is_elsewhere { Moved::ToBeCopied(None) } else { Moved::Renamed })
     }
 
