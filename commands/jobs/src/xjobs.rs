@@ -277,7 +277,7 @@ fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .disable_version_flag(true)
         .after_help(
-            "Examples:\n  ls *.zip | mh xjobs unzip                      unpack all, on all cores\n  \
+            "Examples:\n  ls *.zip | mh xjobs -1 unzip                   unpack all, on all cores; -1: a line is one name\n  \
          mh xjobs -s jobs --journal log --resume        a list, from where it was left\n  \
          mh xjobs -k flac -s {} -o {/.}.flac ::: *.wav  values instead of lines, output in order\n  \
          find . -name '*.log' -print0 | mh xjobs -0 --shell 'gzip -c {} > {}.gz'",
@@ -287,8 +287,12 @@ fn command() -> Command {
 /// Under the old name.
 fn run_old_name(_name: &str, words: Vec<OsString>) -> Result<Outcome, Failure> {
     // Options end at the utility: xjobs itself reads its own behind it too, so that `xjobs gzip -v0` would not be gzip's -v0.
-    let typed = [OsString::from("xjobs")].into_iter().chain(words);
-    let matches = command().bin_name("xjobs").try_get_matches_from(typed).map_err(Failure::CommandLine)?;
+    let typed = [OsString::from("xjobs")].into_iter().chain(words.iter().cloned());
+    let mut command = command().bin_name("xjobs");
+    let matches = command.try_get_matches_from_mut(typed).map_err(|error| match error.use_stderr() {
+        true => Failure::refused(&command, "xjobs", &words, &error),
+        false => Failure::CommandLine(error),
+    })?;
     let mut context = Context::with_own_signals()?;
     run(&mut context, &matches, Called::OldName)
 }
@@ -307,6 +311,9 @@ fn run(context: &mut Context, matches: &ArgMatches, called: Called) -> Result<Ou
     if args.explain {
         mh_kit::report::show_plan(context, &job.plan, args.report)?;
         return Ok(Outcome::Done);
+    }
+    if job.list_name == inputs::STANDARD_INPUT && context.terminals.stdin && called == Called::Mh {
+        context.messages.note(NAME, "reads jobs from the keyboard, one a line; Ctrl-D ends the list");
     }
     if args.dry_run {
         return dry_run::show(context, job);

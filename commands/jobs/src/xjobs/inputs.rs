@@ -300,11 +300,7 @@ pub fn open(args: &XjobsArgs, words: &mut Words, syntax: Syntax) -> Result<List,
             let (input, is_server) = open_script(path, args)?;
             (input, quote(path), is_server)
         }
-        None => {
-            let input = rustix::io::fcntl_dupfd_cloexec(std::io::stdin().as_fd(), 3);
-            let input = input.map_err(|error| could_not_open(Path::new("standard input"), error))?;
-            (input, "standard input".to_owned(), false)
-        }
+        None => (standard_input()?, STANDARD_INPUT.to_owned(), false),
     };
     if args.parallel.pipe {
         let source = Input::Ready(JobSource::Blocks(blocks(args), input));
@@ -313,6 +309,22 @@ pub fn open(args: &XjobsArgs, words: &mut Words, syntax: Syntax) -> Result<List,
     let total = if is_server { None } else { lines_in(&input, args) };
     let source = Input::Ready(JobSource::Stream(ListReader::new(syntax, utility), input));
     Ok(List { source, name, is_server, total })
+}
+
+/// What a list without a name is called.
+pub const STANDARD_INPUT: &str = "standard input";
+
+/// One that was closed has no jobs, and that is no empty list.
+fn standard_input() -> Result<OwnedFd, Failure> {
+    let failure = |cause: &str| Failure::Environment {
+        command: NAME,
+        message: format!("read jobs from {STANDARD_INPUT}: {cause}"),
+    };
+    if sys::standard_streams::input_was_closed() {
+        return Err(failure("it is closed; -s FILE reads a list, ::: takes values"));
+    }
+    rustix::io::fcntl_dupfd_cloexec(std::io::stdin().as_fd(), 3)
+        .map_err(|error| failure(&with_causes(&std::io::Error::from(error))))
 }
 
 /// The socket to listen on: one that is given as a list is meant as one.

@@ -1,12 +1,14 @@
 //! What a run tells while it goes: errors always, starts and ends when asked for, in our words or in xjobs'.
 
 use super::ask::AtTerminal;
-use super::dry_run::shell_line;
 use super::plan::Job;
 use super::{Called, NAME, XjobsArgs, old_name};
+use jobs::Variables;
 use jobs::halt::Halt;
 use jobs::journal::JobOutcome;
 use jobs::run::{EventMoment, FinishedRun, ForegroundTurn, JobEnd, JobQuestion, JobView, Observer, RunEvent};
+use jobs::shell_words::{self, Controls};
+use jobs::start::StartFault;
 use jobs::tree::Survivor;
 use mh_kit::context::Context;
 use mh_kit::failure::with_causes;
@@ -16,7 +18,7 @@ use sys::reap::How;
 use terminal::{KeptMessages, Messages, Verbosity};
 
 /// LIMIT: a command in a message; longer ones are cut.
-const COMMAND_LETTERS_MAX: usize = 100;
+const COMMAND_LETTERS_MAX: usize = 1000;
 
 /// Tells what happens.
 pub struct Teller {
@@ -78,6 +80,14 @@ impl Teller {
     fn error(&self, fragment: &str) {
         if self.level >= 1 {
             self.messages.error(NAME, fragment, &[]);
+        }
+    }
+
+    fn tell_not_started(&self, job: &JobView<'_>, fault: &StartFault) {
+        let hints: Vec<String> = remedy(job.words, fault).into_iter().collect();
+        if self.level >= 1 {
+            let fragment = format!("start job {}: {}: {}", job.number, command(job), with_causes(fault));
+            self.messages.error(NAME, &fragment, &hints);
         }
     }
 
@@ -148,8 +158,29 @@ impl Teller {
     }
 }
 
+/// What only a shell can do, and people write before a command.
+const OF_SHELLS: &[&[u8]] =
+    &[b"cd", b"export", b"source", b".", b"ulimit", b"umask", b"eval", b"for", b"if", b"while", b"set"];
+
+/// What to do about a job that could not be started: a whole command line in one word is for a shell.
+fn remedy(words: &Variables, fault: &StartFault) -> Option<String> {
+    let is_missing = match fault {
+        StartFault::NotFound(_) => true,
+        StartFault::Run { cause, .. } => cause.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    };
+    let program = words.iter().next()?;
+    if is_missing && OF_SHELLS.contains(&program) {
+        let word = String::from_utf8_lossy(program).into_owned();
+        return Some(format!("{word} is a word of shells: --shell '{word} ...'"));
+    }
+    let is_line = program.iter().any(|byte| b" \t|&;<>()$`*?".contains(byte));
+    (is_missing && is_line).then(|| "a command line in one word needs a shell: --shell before it runs one".to_owned())
+}
+
+/// A job's words as they can be typed again.
 fn command(job: &JobView<'_>) -> String {
-    let line = shell_line(job.words);
+    let line = String::from_utf8_lossy(&shell_words::join(job.words.iter(), Controls::Escaped)).into_owned();
     match line.char_indices().nth(COMMAND_LETTERS_MAX) {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => line,
@@ -165,8 +196,7 @@ impl Observer for Teller {
             RunEvent::Started(..) => {}
             RunEvent::Ended(job, end) => self.tell_end(job, end),
             RunEvent::NotStarted(number, words, fault) => {
-                let job = JobView { number: *number, words, attempt: 1 };
-                self.error(&format!("start job {number}: {}: {}", command(&job), with_causes(*fault)));
+                self.tell_not_started(&JobView { number: *number, words, attempt: 1 }, fault);
             }
             RunEvent::OutputLost(job, error) => {
                 self.error(&format!(
@@ -223,5 +253,35 @@ impl Observer for Teller {
 
     fn heading(&mut self, job: JobView<'_>, pid: Pid) -> Option<Vec<u8>> {
         (self.level >= 3).then(|| old_name::heading(job.number, pid.as_raw_nonzero().get(), job.words))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(typed: &[&str]) -> Variables {
+        let mut words = Variables::default();
+        typed.iter().try_for_each(|word| words.push(word.as_bytes())).expect("no NUL");
+        words
+    }
+
+    #[test]
+    fn a_command_line_in_one_word_is_sent_to_a_shell() {
+        let not_found = StartFault::NotFound("x".to_owned());
+        let remedy = |typed: &[&str], fault| remedy(&words(typed), fault).unwrap_or_default();
+        assert!(remedy(&["gzip -c a > b"], &not_found).contains("--shell"));
+        assert_eq!(remedy(&["gzip", "a b"], &not_found), "", "a program that is not there");
+        assert_eq!(remedy(&["cd", "a"], &not_found), "cd is a word of shells: --shell 'cd ...'");
+        assert_eq!(remedy(&["gzip -c a"], &StartFault::Unnoted), "");
+        let cause = std::io::Error::from(std::io::ErrorKind::NotFound);
+        assert!(remedy(&["d/x; ls"], &StartFault::Run { program: "d".to_owned(), cause }).contains("--shell"));
+    }
+
+    #[test]
+    fn failures_can_be_pasted_into_a_shell() {
+        let words = words(&["sh", "-c", "exit 3", "it's", "a\nb"]);
+        let job = JobView { number: 1, words: &words, attempt: 1 };
+        assert_eq!(command(&job), r"sh -c 'exit 3' 'it'\''s' $'a\nb'");
     }
 }
