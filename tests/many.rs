@@ -102,7 +102,7 @@ fn one_bad_file_among_many_harms_no_other() {
         let outcome = place.tamp(["-d", "--rm", "-j", hands].into_iter().map(str::to_owned).chain(files));
         assert_eq!(outcome.exit, Exit::Code(1), "-j {hands}");
         let told = "mh tamp: could not decompress 'file-30.zst': frame 1 at byte 0: the file ends in the middle of it\n\
-                    mh tamp: 1 of 60 files were not decompressed\n";
+                    mh tamp: 1 of 60 files was not decompressed\n";
         assert_eq!(said(&outcome), told, "-j {hands}");
         for (number, name) in names.iter().enumerate() {
             let is_there = place.has(name) && !place.has(format!("{name}.zst"));

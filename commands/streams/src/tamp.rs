@@ -218,7 +218,8 @@ fn format_names() -> PossibleValuesParser {
 }
 
 fn command() -> Command {
-    TampArgs::augment_args(Command::new("tamp")).args_override_self(true).version(env!("CARGO_PKG_VERSION")).after_help(
+    let command = TampArgs::augment_args(Command::new("tamp")).args_override_self(true).infer_long_args(true);
+    command.version(env!("CARGO_PKG_VERSION")).after_help(
         "Examples:\n  mh tamp db.export                    db.export.zst beside it, on all cores\n  \
          pg_dump db | mh tamp -3 > db.zst     as fast as the dump comes\n  \
          mh tamp -d --report db.export.zst    back again, and what bound it\n  \
@@ -545,7 +546,8 @@ fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outc
     }
     if failed > 0 && job.lanes.len() + job.left_alone > 1 {
         let done = if job.is_test { "found sound" } else { job.direction.done() };
-        context.messages.conclusion(NAME, &format!("{failed} of {asked} files were not {done}"));
+        let were = if failed == 1 { "was" } else { "were" };
+        context.messages.conclusion(NAME, &format!("{failed} of {asked} files {were} not {done}"));
     }
     Ok(if failed == 0 { Outcome::Done } else { Outcome::Partial })
 }

@@ -109,7 +109,11 @@ fn plan(context: &Context, args: &TarArgs, packing: Option<&Packing>, fitting: F
     plan.choose(verb, what, &*workers.why);
     let held =
         format!("{} of {} allowed", terminal::bytes(fitting.held_bytes), terminal::bytes(memory::room(context, args)));
-    plan.choose("memory", held, format!("{} slots, read ahead of what is written", fitting.slots.given));
+    plan.choose(
+        "memory",
+        held,
+        format!("{}, read ahead of what is written", counted(fitting.slots.given as u64, "slot")),
+    );
     mh_kit::sharing::explain(&mut plan);
     plan
 }
@@ -123,16 +127,19 @@ fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
         let (letter, instead) = if args.packing.lzma { ("--lzma", "-J") } else { ("-Z", "-z") };
         return Err(usage(format!("{letter} is for reading: {instead} makes what all can read")));
     }
-    let Some(format) = format else { return Ok(None) };
+    let Some(format) = format else {
+        return match args.packing.level {
+            Some(_) => {
+                Err(usage("--level needs a format: -z, -J, --zstd, or -a and a name with its suffix".to_owned()))
+            }
+            None => Ok(None),
+        };
+    };
     let facts = format.facts();
     let level = args.packing.level.unwrap_or(facts.default_level);
     if !facts.levels.contains(&level) {
-        return Err(usage(format!(
-            "{} has levels from {} to {}",
-            facts.name,
-            facts.levels.start(),
-            facts.levels.end()
-        )));
+        let (low, high) = (facts.levels.start().max(&0), facts.levels.end());
+        return Err(usage(format!("{} has levels {low} to {high}, not {level}", facts.name)));
     }
     let reach_bytes = memory::reach_bytes(facts, level);
     let options = EncodeOptions { reach_bytes, ..EncodeOptions::new(level, UnitLayout::ParallelUnits) };
@@ -585,7 +592,7 @@ impl Told {
         if let Some(every) = args.checkpoint.filter(|&every| every > 0)
             && self.members.is_multiple_of(every)
         {
-            context.messages.note(&context.program, &format!("{} members", terminal::integer(self.members)));
+            context.messages.note(&context.program, &counted(self.members, "member"));
         }
         if args.verbose == 0 {
             return;
@@ -638,6 +645,12 @@ impl Run<'_> {
         Ran { measures, error, told, hands_from: shared.hands_from(lease.as_ref()) }
     }
 
+    /// What another program has made of the archive, if it went through one into a file.
+    fn packed_bytes(&self) -> Option<u64> {
+        let path = self.args.file.as_ref().filter(|_| self.args.packing.use_compress_program.is_some())?;
+        std::fs::metadata(path).ok().filter(|found| found.is_file()).map(|found| found.len())
+    }
+
     fn show(&self, context: &Context, ran: Ran, target: Target) -> Result<Outcome, Failure> {
         let Ran { measures, error, told, hands_from } = ran;
         let name = self.args.file.as_deref().map_or("standard output".to_owned(), terminal::quote);
@@ -655,13 +668,14 @@ impl Run<'_> {
             }
             None => target.commit(self.args, measures.bytes_out)?,
         }
-        let (bytes_in, bytes_out) = (measures.bytes_in, measures.bytes_out);
+        let bytes_in = measures.bytes_in;
+        let bytes_out = self.packed_bytes().unwrap_or(measures.bytes_out);
         if let Some(format) = self.args.shared.report {
             let finished = Finished {
                 subject: &name,
                 totals: ReportTotals { bytes_in, bytes_out, units: told.members, streamed_units: 0 },
                 failed: None,
-                is_compression: true,
+                is_compression: self.packing.is_some() || self.args.packing.use_compress_program.is_some(),
                 measures: &measures,
                 kept_up: None,
                 hands_from,

@@ -80,11 +80,15 @@ fn plan(context: &Context, args: &TarArgs, opened: &Opened, width: usize, placin
     let room = memory::room(context, args);
     let fitting = memory::extracting(room, placing.most, opened.packed());
     let mut held_bytes = fitting.held_bytes;
-    let mut why = format!("{} blocks of 1 MiB", fitting.slots.given);
+    let mut why = format!("{} of 1 MiB", report::counted(fitting.slots.given as u64, "block"));
     if let Some(facts) = opened.packed() {
         let (decoder, unit_bytes) = memory::decoding(room, width, facts);
         held_bytes += decoder.held_bytes;
-        why += &format!(", and {} units of up to {}", decoder.slots.given, terminal::bytes(unit_bytes));
+        why += &format!(
+            ", and {} of up to {}",
+            report::counted(decoder.slots.given as u64, "unit"),
+            terminal::bytes(unit_bytes)
+        );
     }
     plan.choose("memory", format!("{} of {} allowed", terminal::bytes(held_bytes), terminal::bytes(room)), why);
     mh_kit::sharing::explain(&mut plan);
@@ -202,7 +206,7 @@ impl Told {
         if let Some(every) = args.checkpoint.filter(|&every| every > 0)
             && self.members.is_multiple_of(every)
         {
-            context.messages.note(&context.program, &format!("{} members", terminal::integer(self.members)));
+            context.messages.note(&context.program, &report::counted(self.members, "member"));
         }
         if args.verbose == 0 {
             return;
@@ -348,6 +352,7 @@ fn into_tree(
         let ended = what.ended.lock().take();
         (measures, ended)
     })?;
+    let packed_bytes = decoding.as_ref().map(|decoding| decoding.bytes_in);
     let measures = decoding.map_or_else(|| measures.clone(), |decoding| as_one(&measures, &decoding));
     drop(progress);
     let hands_from = shared.hands_from(lease);
@@ -358,8 +363,8 @@ fn into_tree(
         Some(there) => totals::up_to_end_mark(end.load(Ordering::Relaxed)).min(there),
         None => measures.bytes_in,
     };
-    let ended =
-        Ended { name, measures, error: ended, members, failed, read_bytes, width_why: placing.sentence(), index };
+    let width_why = placing.sentence();
+    let ended = Ended { name, measures, error: ended, members, failed, packed_bytes, read_bytes, width_why, index };
     let outcome = ended.show(context, args, hands_from, not_found(&wanted))?;
     lines.finish()?;
     Ok(outcome)
@@ -372,6 +377,8 @@ struct Ended {
     error: Option<ReadError>,
     members: u64,
     failed: u64,
+    /// Bytes of the archive as it lies there, if a decoder read it.
+    packed_bytes: Option<u64>,
     /// Bytes of the archive, plain.
     read_bytes: u64,
     /// How wide it was at most, and why.
@@ -388,7 +395,8 @@ impl Ended {
         not_found: Vec<Vec<u8>>,
     ) -> Result<Outcome, Failure> {
         if let Some(format) = args.shared.report {
-            let Measures { bytes_in, bytes_out, .. } = self.measures;
+            // As a report of its creation has them: the archive compressed and not.
+            let (bytes_in, bytes_out) = (self.packed_bytes.unwrap_or(self.read_bytes), self.read_bytes);
             let finished = Finished {
                 subject: &self.name,
                 totals: ReportTotals { bytes_in, bytes_out, units: self.members, streamed_units: 0 },

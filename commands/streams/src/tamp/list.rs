@@ -87,6 +87,8 @@ pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure
     let text = match job.manners.lists {
         Some(lists) => lists(&rows, job.lanes.len() + job.left_alone),
         None if json => as_json(&rows),
+        // A heading above nothing tells nothing.
+        None if rows.is_empty() => String::new(),
         None => as_table(&rows),
     };
     print(&text)?;

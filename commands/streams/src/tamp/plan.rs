@@ -179,6 +179,9 @@ fn check_combinations(context: &Context, args: &TampArgs) -> Result<(), Failure>
     if args.files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
         return Err(usage("standard input can be read once; - is given twice"));
     }
+    if let Some(output) = args.output.as_deref().filter(|path| args.manners.voice.is_none() && path.is_dir()) {
+        return Err(usage(format!("-o takes a file, and {} is a directory", quote(output))));
+    }
     if args.output.is_some() && args.stdout {
         return Err(usage("give either -o or -c"));
     }
