@@ -163,6 +163,11 @@ fn judge_all(
             online_cpus: interval.machine.online_cpus,
             threads,
         };
+        let is_once = !args.watch && args.recording.replay.is_none();
+        if is_once && !unseen.is_empty() && unseen.len() == chosen.targets.len() {
+            // Of nobody there is no verdict.
+            break;
+        }
         let text = || match args.format.format() {
             Format::Json => judged.json(),
             Format::Csv => judged.csv(has_begun),
@@ -171,7 +176,7 @@ fn judge_all(
         output.interval(text, || judged.page())?;
         has_begun = true;
         std::mem::swap(&mut earlier, &mut later);
-        if step == Step::Last || (!args.watch && args.recording.replay.is_none()) {
+        if step == Step::Last || is_once {
             break;
         }
     }

@@ -9,7 +9,7 @@ use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::instrument::{Format, FormatArgs, failure};
-use mh_kit::report::print;
+use mh_kit::report::{counted, print};
 use mh_kit::shared_args::{parse_size, with_help};
 use observe::clocks::KernelClocks;
 use observe::fit::estimate::{FitEstimate, Suppose, estimate};
@@ -174,7 +174,7 @@ fn nobody(args: &FitArgs, survey: &HostSurvey) -> String {
 fn hidden(survey: &HostSurvey) -> String {
     match survey.hidden_threads {
         0 => String::new(),
-        count => format!(" ({} threads of this machine cannot be seen from here)", terminal::integer(count)),
+        count => format!(" ({} of this machine cannot be seen from here)", counted(count, "thread")),
     }
 }
 

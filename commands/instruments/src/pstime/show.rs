@@ -9,6 +9,7 @@ use mh_kit::failure::Failure;
 use mh_kit::instrument::Format;
 use mh_kit::instrument::csv_field;
 use mh_kit::instrument::live::{Output, Page};
+use mh_kit::report::counted;
 use observe::calls::measure::MeasuringCost;
 use observe::model::{EndedName, EndedUsage, Interval, MachineUsage};
 use observe::row::ProcessRow;
@@ -46,6 +47,23 @@ impl std::fmt::Display for RowsTier {
         }
     }
 }
+
+/// What no row has. The machine's total is off by up to a tick a CPU if it is counted in ticks, and by as much as the rows say more than it: what is
+/// within that is nothing.
+fn unaccounted(unaccounted_ns: i64, machine: &MachineUsage, number: impl Fn(f64) -> String) -> String {
+    let ticks_ns = match machine.basis {
+        Some(TotalBasis::ControlGroup) => 0,
+        _ => u64::from(machine.online_cpus) * TICK_NS,
+    };
+    let error_ns = ticks_ns.max(u64::try_from(unaccounted_ns.saturating_neg()).unwrap_or(0));
+    match u64::try_from(unaccounted_ns) {
+        Ok(unaccounted_ns) if unaccounted_ns > error_ns || error_ns == 0 => number(unaccounted_ns as f64),
+        _ => format!("0 +- {}", number(error_ns as f64)),
+    }
+}
+
+/// Of a machine's own counters (USER_HZ).
+const TICK_NS: u64 = 10_000_000;
 
 /// Which interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,7 +189,11 @@ impl<'plan> Shower<'plan> {
         let rows = &content.rows;
         let number = |nanoseconds: f64| self.amount(nanoseconds, interval, style);
         if let Some(NotShown { rows, cpu_ns }) = NotShown::of(rows, shown) {
-            text.push_str(&format!("(not shown)    {} in {rows} more rows\n", number(cpu_ns as f64)));
+            text.push_str(&format!(
+                "(not shown)    {} in {}\n",
+                number(cpu_ns as f64),
+                counted(rows as u64, "more row")
+            ));
         }
         if let Some(ended_ns) = content.ended_threads_ns {
             text.push_str(&format!(
@@ -194,7 +216,7 @@ impl<'plan> Shower<'plan> {
         let unnamed = if interval.endings.is_none() { " (tiers taskstats and BPF name them)" } else { "" };
         text.push_str(&format!(
             "(unaccounted)  {}: processes that ended ({ended}), others that came and went or are hidden{unnamed}\n",
-            number(unaccounted_ns as f64)
+            unaccounted(unaccounted_ns, machine, number)
         ));
         text.push_str(&interval.endings.as_ref().map(|endings| ended_names(endings, number)).unwrap_or_default());
         text.push_str(&format!("(total)        {} by {basis}\n", number(total_ns as f64)));
@@ -345,4 +367,20 @@ struct JsonRow<'a> {
     user_name: Option<String>,
     #[serde(flatten)]
     row: &'a ProcessRow,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_unaccounted_is_shown_with_its_error() {
+        let machine = |basis| MachineUsage { basis: Some(basis), online_cpus: 2, ..MachineUsage::default() };
+        let shown = |unaccounted_ns, basis| unaccounted(unaccounted_ns, &machine(basis), |ns| format!("{ns} ns"));
+        assert_eq!(shown(7, TotalBasis::ControlGroup), "7 ns");
+        assert_eq!(shown(-7, TotalBasis::ControlGroup), "0 +- 7 ns");
+        assert_eq!(shown(7, TotalBasis::Ticks), "0 +- 20000000 ns", "a tick of each of two CPUs");
+        assert_eq!(shown(-30_000_000, TotalBasis::Ticks), "0 +- 30000000 ns");
+        assert_eq!(shown(30_000_000, TotalBasis::Ticks), "30000000 ns");
+    }
 }

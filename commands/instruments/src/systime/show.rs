@@ -3,6 +3,7 @@
 
 use super::plan::Subject;
 use super::source::Made;
+use mh_kit::report::counted;
 use observe::calls::measure::SAMPLE_PERIOD_NS;
 use observe::calls::names::{call_name, error_name, is_on_descriptor};
 use observe::calls::sampled::uncertain_ns;
@@ -357,7 +358,7 @@ fn cost(shown: &Shown, life_ns: u64) -> String {
             integer(snapshot.samples),
             time(own_cpu_ns),
             if unreadable > 0 {
-                format!(" {} threads of other users could not be looked at.", integer(unreadable))
+                format!(" {} of other users could not be looked at.", counted(unreadable, "thread"))
             } else {
                 String::new()
             },
@@ -381,12 +382,12 @@ fn traced_share(cost_ns: u64, life_ns: u64) -> String {
 pub fn losses(lost: &Losses) -> String {
     let mut text = String::new();
     if lost.events_missed > 0 || lost.threads_missed > 0 {
-        let (events, threads) = (integer(lost.events_missed), integer(lost.threads_missed));
-        text.push_str(&format!("NOT in the table: {events} events and {threads} threads\n"));
+        let (events, threads) = (counted(lost.events_missed, "event"), counted(lost.threads_missed, "thread"));
+        text.push_str(&format!("NOT in the table: {events} and {threads}\n"));
     }
     if lost.owners_merged > 0 || lost.calls_merged > 0 {
-        let (owners, calls) = (integer(lost.owners_merged), integer(lost.calls_merged));
-        text.push_str(&format!("the table is full: {owners} owners and {calls} calls are counted under (others)\n"));
+        let (owners, calls) = (counted(lost.owners_merged, "owner"), counted(lost.calls_merged, "call"));
+        text.push_str(&format!("the table is full: {owners} and {calls} are counted under (others)\n"));
     }
     if lost.returns_unseen > 0 {
         let returns = integer(lost.returns_unseen);
@@ -477,7 +478,7 @@ mod tests {
                 Made::Traced { call_cost_ns: 90_000 },
                 "90 us a call, by that 90 ms, which cannot be: theirs were cheaper, and cost less than all of their 10 ms",
             ),
-            (Made::Outside { own_cpu_ns: 1, unreadable: 1 }, " 1 threads of other users could not be looked at."),
+            (Made::Outside { own_cpu_ns: 1, unreadable: 1 }, " 1 thread of other users could not be looked at."),
         ] {
             let text = text(&shown(made), 0, false);
             assert!(text.contains(words), "{text}");
