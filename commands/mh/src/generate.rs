@@ -1,5 +1,8 @@
 //! `mh generate DIR` (hidden): writes man pages and shell completions from the table of commands. `cargo xtask generate`
-//! calls it; packagers may too.
+//! calls it; packagers may too. What a page has is in `generate/page.rs`.
+
+mod facts;
+mod page;
 
 use crate::registry;
 use clap::{Arg, ArgMatches, Command, ValueHint};
@@ -34,11 +37,46 @@ fn write_all(directory: &Path) -> std::io::Result<()> {
     let (man, completions) = (directory.join("man"), directory.join("completions"));
     std::fs::create_dir_all(&man)?;
     std::fs::create_dir_all(&completions)?;
-    clap_mangen::generate_to(described(registry::program()), &man)?;
+    for (name, text) in pages(release_date())? {
+        std::fs::write(man.join(name), text)?;
+    }
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         generate_to(shell, &mut completed(), "mh", &completions)?;
     }
     Ok(())
+}
+
+/// All manual pages: their files' names and texts.
+fn pages(date: &str) -> std::io::Result<Vec<(String, Vec<u8>)>> {
+    let mut pages = vec![("mh-settings.5".to_owned(), settings_page(date).into_bytes())];
+    let mut waiting = vec![built()];
+    while let Some(command) = waiting.pop() {
+        waiting.extend(command.get_subcommands().filter(|below| !below.is_hide_set()).cloned());
+        pages.push(page::page(&command, date)?);
+    }
+    Ok(pages)
+}
+
+/// The program with all names that clap gives its parts.
+fn built() -> Command {
+    let mut program = described(registry::program()).disable_help_subcommand(true);
+    program.build();
+    program
+}
+
+fn settings_page(date: &str) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    include_str!("generate/mh-settings.5").replace("@DATE@", date).replace("@VERSION@", version)
+}
+
+/// The date that the changelog gives this version; empty as long as there is none.
+fn release_date() -> &'static str {
+    date_of(include_str!("../../../CHANGELOG.md"), env!("CARGO_PKG_VERSION"))
+}
+
+fn date_of<'a>(changelog: &'a str, version: &str) -> &'a str {
+    let heading = format!("## {version} - ");
+    changelog.lines().find_map(|line| line.strip_prefix(&heading)).map(str::trim).unwrap_or_default()
 }
 
 /// The program as its pages describe it: all that `--help` says of an option, its other names too, which `clap_mangen` leaves out.
@@ -82,6 +120,22 @@ fn completed() -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_has_the_date_of_its_release() {
+        let changelog = "# Changelog\n\n## Unreleased\n\n## 0.2.0 - 2027-01-02\n- a\n";
+        assert_eq!(date_of(changelog, "0.2.0"), "2027-01-02");
+        assert_eq!(date_of(changelog, "0.3.0"), "");
+    }
+
+    #[test]
+    fn the_settings_page_names_every_key() {
+        let page = settings_page("2027-01-02");
+        for key in ["priority", "weight", "reserved_cores", "gives_way", "2027-01-02"] {
+            assert!(page.contains(key), "{key}");
+        }
+        assert!(!page.contains('@'), "{page}");
+    }
 
     #[test]
     fn pages_say_all_that_help_says() {
