@@ -4,6 +4,7 @@
 
 mod generate;
 mod package;
+mod picture;
 mod test;
 mod tidy;
 
@@ -31,6 +32,8 @@ enum Task {
     Generate(generate::GenerateArguments),
     /// Make a Debian package and a tarball with an installer in target/package
     Package(package::PackageArguments),
+    /// Draw the README's picture anew, from the program as it is built
+    Picture(picture::PictureArguments),
 }
 
 /// Passed on as they are.
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Task::Bench(arguments) => bench(&arguments),
         Task::Generate(arguments) => generate::run(&arguments),
         Task::Package(arguments) => package::run(&arguments),
+        Task::Picture(arguments) => picture::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
