@@ -537,6 +537,7 @@ mod tests {
         fake.file("/proc/self/mountinfo", "27 1 254:0 / / rw - ext4 /dev/vda rw\n");
         let error = cpu_quota_millicores(&fake.host()).expect_err("cannot be known");
         assert_eq!(error.to_string(), "find the mount of the control groups in '/proc/self/mountinfo'");
+        assert!(error.is_unsaid());
     }
 
     #[test]

@@ -118,6 +118,11 @@ pub enum FieldFault {
 }
 
 impl HostError {
+    /// Whether the host does not say: it has the file, and nothing of the kind in it.
+    pub fn is_unsaid(&self) -> bool {
+        matches!(self, Self::Understand { cause: FieldFault::Absent, .. })
+    }
+
     pub(crate) fn absent(path: &Path, field: &'static str) -> Self {
         Self::Understand { path: path.to_owned(), field, cause: FieldFault::Absent }
     }

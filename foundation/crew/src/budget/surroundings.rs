@@ -36,7 +36,8 @@ impl Surroundings {
             cause: std::io::Error::from(std::io::ErrorKind::NotFound),
         })?;
         let identity = RowIdentity { process, start_ticks: facts.start_ticks, namespace: own_pid_namespace(host)? };
-        let quota = match cpu_quota(host)? {
+        // In a chroot, or a rescue system, no control group is mounted: no quota can be seen, and a run must not fail for that.
+        let quota = match cpu_quota(host).or_else(|error| if error.is_unsaid() { Ok(None) } else { Err(error) })? {
             Some(quota) => Some(Quota { group: group_number(host, &quota.directory)?, millicores: quota.millicores }),
             None => None,
         };
@@ -62,6 +63,19 @@ impl Surroundings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use testkit::fake_machine::FakeMachine;
+
+    #[test]
+    fn where_no_control_group_is_mounted_there_is_no_quota_to_be_seen() {
+        let machine = FakeMachine::new(4, 1 << 30);
+        machine.file("/proc/self/cgroup", "0::/\n");
+        machine.file("/proc/self/mountinfo", "27 1 254:0 / / rw - ext4 /dev/vda rw\n");
+        let fields = "S 1 ".to_owned() + &"0 ".repeat(17) + "100 " + &"0 ".repeat(30);
+        machine.file(&format!("/proc/{}/stat", std::process::id()), &format!("{} (x) {fields}\n", std::process::id()));
+        machine.file("/proc/self/ns/pid", "");
+        let seen = Surroundings::look_as(&Host::rooted_at(machine.root()), std::process::id());
+        assert_eq!(seen.expect("it can be looked at").quota, None);
+    }
 
     #[test]
     fn reserved_cpus_are_the_lowest_and_never_all() {
