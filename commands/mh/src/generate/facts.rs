@@ -108,7 +108,7 @@ const STARTING_EXITS: &[Fact] = &[
 ];
 const MTWRITE_EXITS: &[Fact] = &[
     ("N", "That of the program; 128 and the signal's number if a signal ended it."),
-    ("1", "The program ended with 0, but something could not be written; or the library was not found."),
+    ("1", "The program ended with 0, but something could not be written; or there is no library to load."),
     USAGE,
     NOT_RUNNABLE,
     NOT_FOUND,
@@ -191,7 +191,10 @@ const OWN_SETTINGS: Fact = (
 const SETTINGS: Fact = ("/etc/manyhands/config.toml", "The machine's settings, read if you have none.");
 const TABLE: Fact = ("/dev/shm/manyhands-UID", "The table in which all runs of a user share the cores.");
 const LIBRARY: &[Fact] = &[
-    ("libmhwrite.so", "The library that is loaded into the program: beside mh, or in ../lib/manyhands."),
+    (
+        "libmhwrite.so",
+        "The library that is loaded into the program: beside mh, in ../lib/manyhands, or the copy within mh.",
+    ),
     OWN_SETTINGS,
     SETTINGS,
     TABLE,
