@@ -24,6 +24,12 @@ pub fn of(page: &str) -> PageFacts {
     PAGES.iter().find(|(name, _)| *name == page).map_or(SHARING, |(_, facts)| *facts)
 }
 
+/// Pages that have facts of their own.
+#[cfg(test)]
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PAGES.iter().map(|(name, _)| *name)
+}
+
 /// Pages that differ from [`SHARING`].
 const PAGES: &[(&str, PageFacts)] = &[
     ("mh", PageFacts { synopsis: "mh COMMAND [OPTIONS] [ARGUMENT]...\nmh COMMAND --help\nmh", ..SHARING }),

@@ -98,8 +98,11 @@ const EXAMPLES: &str = "Examples:";
 fn after_help(command: &Command) -> Roff {
     let mut roff = Roff::default();
     let help = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
-    // The overview's list of commands has a section of its own.
-    let help = if command.get_name() == "mh" { OVERVIEW_EXAMPLES } else { &help };
+    // The overview's list of commands has a section of its own; what stands behind it is for everybody.
+    let help = match command.get_name() {
+        "mh" => format!("{}\n\n{OVERVIEW_EXAMPLES}", help.rsplit("\n\n").next().unwrap_or_default()),
+        _ => help,
+    };
     let (examples, notes): (Vec<_>, Vec<_>) =
         help.split("\n\n").filter(|part| !part.trim().is_empty()).partition(|part| part.trim().starts_with(EXAMPLES));
     if !notes.is_empty() {
@@ -109,7 +112,7 @@ fn after_help(command: &Command) -> Roff {
         if number > 0 {
             roff.control("PP", []);
         }
-        roff.text([roman(note.trim())]);
+        roff.text([roman(note.split_whitespace().collect::<Vec<_>>().join(" "))]);
     }
     if !examples.is_empty() {
         roff.control("SH", ["EXAMPLES"]);
@@ -204,11 +207,20 @@ mod tests {
     }
 
     #[test]
+    fn facts_are_about_pages_that_there_are() {
+        let pages = pages("2026-01-02").expect("pages");
+        for name in facts::names().filter(|name| cfg!(feature = "mtwrite") || *name != "mh-mtwrite") {
+            assert!(pages.iter().any(|(file, _)| *file == format!("{name}.1")), "{name}");
+        }
+    }
+
+    #[test]
     fn the_overview_lists_each_command_once() {
         let page = text_of("mh.1");
         for entry in registry::COMMANDS.iter().filter(|entry| entry.group != Group::Hidden) {
             let listed = format!("\\fBmh\\-{}\\fR(1)", entry.name);
             assert_eq!(page.matches(&listed).count(), 1, "{listed} in {page}");
         }
+        assert!(page.contains("mh COMMAND \\-h"), "the overview's last lines: {page}");
     }
 }
