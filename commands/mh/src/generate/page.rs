@@ -32,7 +32,14 @@ pub fn page(command: &Command, date: &str) -> io::Result<(String, Vec<u8>)> {
         listed(heading, facts).to_writer(&mut text)?;
     }
     see_also(&name, facts.see_also).to_writer(&mut text)?;
-    Ok((format!("{name}.1"), text))
+    Ok((format!("{name}.1"), with_one_preamble(&text)))
+}
+
+/// What every section brings along, once: how an apostrophe is written.
+fn with_one_preamble(text: &[u8]) -> Vec<u8> {
+    const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
+    let sections = String::from_utf8_lossy(text).replace(PREAMBLE, "");
+    format!("{PREAMBLE}{sections}").into_bytes()
 }
 
 /// How it is called, a form a line.
@@ -193,6 +200,7 @@ mod tests {
                     "{name}"
                 );
             }
+            assert_eq!(text.matches(".ds Aq '").count(), 1, "{name}");
             assert!(text.contains("2026\\-01\\-02") || text.contains("2026-01-02"), "{name} has its date");
         }
     }
