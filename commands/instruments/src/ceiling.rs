@@ -5,12 +5,14 @@ mod words;
 
 use crate::feed::{Feed, RecordingArgs, Step};
 use crate::name_parser;
+use crate::targets::{TargetArgs, remark};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
+use mh_kit::instrument::grammar::{INTERVAL, SENTENCE, Targets};
 use mh_kit::instrument::live::{Output, with_screen};
-use mh_kit::instrument::{Format, FormatArgs, parse_interval};
+use mh_kit::instrument::{Format, FormatArgs};
 use mh_kit::shared_args::with_help;
 use observe::ceiling::{CeilingFinding, Limit, busy_cores, findings, unaccounted_cores};
 use observe::groups::Hierarchies;
@@ -18,7 +20,6 @@ use observe::model::{Idlers, Interval};
 use observe::sample::HostSample;
 use observe::sampler::{Depth, ProcessSelection, SampleContent, Sleepers, Texts};
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 use words::{Judged, Told};
 
 /// How messages begin.
@@ -34,16 +35,15 @@ pub const ENTRY: Entry = Entry::new("ceiling", Group::See, Signals::Own, command
 /// several the first line's; 1 nobody, and a listed one is not there.
 #[derive(Args, Debug)]
 struct CeilingArgs {
-    /// Seconds to watch [default: 3], then processes to judge, by number or name; without any, all
-    #[arg(value_name = "INTERVAL [PID|NAME]...", value_parser = name_parser())]
-    words: Vec<String>,
+    #[command(flatten)]
+    targets: TargetArgs,
 
     /// Leave out processes and threads of this name (may be given again)
     #[arg(long, value_name = "NAME", value_parser = name_parser())]
     ignore: Vec<String>,
 
-    /// Repeat the verdict until Ctrl-C, with the time since when it holds
-    #[arg(long)]
+    /// The same as -n 0
+    #[arg(long, hide = true, conflicts_with = "count")]
     watch: bool,
 
     #[command(flatten)]
@@ -54,33 +54,30 @@ struct CeilingArgs {
 }
 
 impl CeilingArgs {
-    /// How long to watch, and whom. A recording has its own intervals: all words are processes then.
-    fn interval_and_targets(&self) -> Result<(Duration, &[String]), Failure> {
-        let Some((first, others)) = self.words.split_first().filter(|_| self.recording.replay.is_none()) else {
-            return Ok((INTERVAL, &self.words));
-        };
-        let interval = parse_interval(first).map_err(|reason| Failure::Usage {
-            command: NAME,
-            message: format!("INTERVAL is {}: {reason}", terminal::quote(first)),
-        });
-        Ok((interval?, others))
+    /// Verdicts; 0 for no end.
+    fn count(&self) -> u64 {
+        if self.watch { 0 } else { self.targets.count.unwrap_or(1) }
     }
 }
 
-/// Long enough that a tick more or less changes no verdict.
-const INTERVAL: Duration = Duration::from_secs(3);
-
 fn command() -> Command {
     let usage =
-        "mh ceiling [OPTIONS] [INTERVAL [PID|NAME]...]\n       mh ceiling [OPTIONS] --replay FILE [PID|NAME]...";
+        "mh ceiling [OPTIONS] [INTERVAL] [NAME|PID]...\n       mh ceiling [OPTIONS] --replay FILE [NAME|PID]...";
     let command = CeilingArgs::augment_args(Command::new("ceiling"));
     let command = with_help(command, "json", "Print one JSON object a verdict");
-    with_help(command, "csv", "Comma-separated values, a line a thread").override_usage(usage).after_help(
-        "Examples:\n  mh ceiling                  the next three seconds\n  \
+    let command = with_help(
+        command,
+        "words",
+        "How long to watch [default: 3], then processes to judge, by name or PID; without any, all",
+    );
+    let count = "Repeat the verdict COUNT times, with the time since when it holds; 0 goes on until Ctrl-C";
+    let command = with_help(command, "count", count);
+    with_help(command, "csv", "Comma-separated values, a line a thread").override_usage(usage).after_help(format!(
+        "{SENTENCE}.\n\nExamples:\n  mh ceiling                  the next three seconds\n  \
          mh ceiling 10 mysqld        only mysqld's threads, for ten seconds\n  \
-         mh ceiling 5 --watch        again and again; since when\n  \
+         mh ceiling -n 0 5           again and again; since when\n  \
          mh ceiling 1 >/dev/null || echo held back",
-    )
+    ))
 }
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
@@ -92,11 +89,14 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         depth: Depth::Threads,
         sleepers: Sleepers::Trusted,
     };
-    let (interval, targets) = args.interval_and_targets()?;
+    // A recording has its own intervals: all words are processes then.
+    let targets = args.targets.read(NAME, args.recording.replay.is_none())?;
+    remark(context, NAME, &targets);
+    let interval = targets.interval.unwrap_or(INTERVAL);
     let live = || Feed::live(NAME, &context.host, interval, wanted)?.with_looks(&context.host, interval);
     let mut feed = Feed::open(NAME, &args.recording, live)?;
-    let chosen = Chosen { targets, ignored: &args.ignore, watcher: feed.watcher };
-    let is_live = args.watch && args.format.format() == Format::Text && args.recording.replay.is_none();
+    let chosen = Chosen { targets: &targets, ignored: &args.ignore, watcher: feed.watcher };
+    let is_live = args.count() == 0 && args.format.format() == Format::Text && args.recording.replay.is_none();
     if is_live && context.terminals.have_a_screen() {
         return with_screen(NAME, HELP, |output| judge_all(context, &args, &chosen, &mut feed, &output));
     }
@@ -130,7 +130,9 @@ fn judge_all(
     let mut interval = Interval::new(Idlers::Listed);
     let mut since: HashMap<(u32, Limit), u64> = HashMap::new();
     let (mut worst, mut has_begun) = (None, false);
-    let mut unseen: Vec<&String> = chosen.targets.iter().filter(|target| !is_there(&earlier, target)).collect();
+    let mut unseen = chosen.all();
+    unseen.retain(|target| !is_there(&earlier, target));
+    let (mut verdicts, count) = (0, args.count());
     loop {
         let step = feed.next(&earlier, &mut later)?;
         match step {
@@ -159,11 +161,11 @@ fn judge_all(
             elapsed_ns: interval.elapsed_ns,
             busy_cores: busy_cores(&interval),
             // Of those who were asked for, each is seen or told to be missing.
-            unaccounted_cores: unaccounted_cores(&interval).filter(|_| chosen.targets.is_empty()),
+            unaccounted_cores: unaccounted_cores(&interval).filter(|_| chosen.targets.is_everybody()),
             online_cpus: interval.machine.online_cpus,
             threads,
         };
-        let is_once = !args.watch && args.recording.replay.is_none();
+        let is_once = count == 1 && args.recording.replay.is_none();
         if is_once && !unseen.is_empty() && unseen.len() == chosen.targets.len() {
             // Of nobody there is no verdict.
             break;
@@ -171,12 +173,12 @@ fn judge_all(
         let text = || match args.format.format() {
             Format::Json => judged.json(),
             Format::Csv => judged.csv(has_begun),
-            _ => judged.text(args.watch),
+            _ => judged.text(count != 1, args.format.look()),
         };
         output.interval(text, || judged.page())?;
-        has_begun = true;
+        (has_begun, verdicts) = (true, verdicts + 1);
         std::mem::swap(&mut earlier, &mut later);
-        if step == Step::Last || is_once {
+        if step == Step::Last || (count > 0 && verdicts >= count && args.recording.replay.is_none()) {
             break;
         }
     }
@@ -184,7 +186,7 @@ fn judge_all(
 }
 
 /// Tells who was asked for and never there; the exit code.
-fn conclusion(context: &Context, unseen: &[&String], worst: Option<Limit>) -> Outcome {
+fn conclusion(context: &Context, unseen: &[String], worst: Option<Limit>) -> Outcome {
     for target in unseen {
         let message = format!("find {}: there is no such process or thread", terminal::quote_text(target));
         context.messages.error(NAME, &message, &[]);
@@ -210,12 +212,18 @@ fn may_run_on(later: &HostSample, finding: &CeilingFinding) -> Option<u32> {
 
 /// Who is judged.
 struct Chosen<'args> {
-    targets: &'args [String],
+    targets: &'args Targets,
     ignored: &'args [String],
     watcher: Option<u32>,
 }
 
 impl Chosen<'_> {
+    /// All that were asked for, as typed.
+    fn all(&self) -> Vec<String> {
+        let pids = self.targets.pids.iter().map(ToString::to_string);
+        pids.chain(self.targets.names.iter().cloned()).collect()
+    }
+
     fn has(&self, later: &HostSample, finding: &CeilingFinding) -> bool {
         let identity = later.process(finding.pid).and_then(|process| process.identity.as_deref());
         let is_called = |typed: &String| {
@@ -223,7 +231,8 @@ impl Chosen<'_> {
                 || typed.parse() == Ok(finding.pid)
                 || identity.is_some_and(|identity| identity.is_called(typed))
         };
-        let is_listed = self.targets.is_empty() || self.targets.iter().any(is_called);
+        let Targets { pids, names, .. } = self.targets;
+        let is_listed = self.targets.is_everybody() || pids.contains(&finding.pid) || names.iter().any(is_called);
         is_listed && self.watcher != Some(finding.pid) && !self.ignored.iter().any(is_called)
     }
 }

@@ -23,7 +23,7 @@ use std::time::Duration;
 pub struct RecordingArgs {
     /// Write every sample to a new file, for --replay
     #[arg(long, value_name = "FILE", hide_short_help = true)]
-    record: Option<PathBuf>,
+    pub record: Option<PathBuf>,
 
     /// Take the samples from a recording
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record"], hide_short_help = true)]

@@ -7,6 +7,7 @@ mod fit;
 mod pstime;
 mod shares;
 mod systime;
+mod targets;
 
 pub use ceiling::ENTRY as CEILING;
 pub use fit::ENTRY as FIT;

@@ -10,6 +10,7 @@ mod spawned;
 use crate::feed::{Feed, RecordingArgs, Step};
 use crate::name_parser;
 use crate::shares::BaseArg;
+use crate::targets::{TargetArgs, remark};
 use choose::Chosen;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use columns::Column;
@@ -17,6 +18,7 @@ use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::instrument::FormatArgs;
+use mh_kit::instrument::grammar::{INTERVAL, SENTENCE};
 use mh_kit::instrument::live::{Output, with_screen};
 use mh_kit::shared_args::with_help;
 use observe::calls::split::{CallSplit, divide};
@@ -36,10 +38,11 @@ const NAME: &str = "mh pstime";
 pub const ENTRY: Entry = Entry::new("pstime", Group::See, Signals::Own, command, run);
 
 /// What makes no sense of a program whose end alone is looked at.
-const OF_SAMPLES: [&str; 13] = [
+const OF_SAMPLES: [&str; 14] = [
     "replay",
     "record",
     "words",
+    "pids",
     "names",
     "count",
     "threads",
@@ -54,22 +57,17 @@ const OF_SAMPLES: [&str; 13] = [
 
 /// Show the CPU time of processes over an interval, with its error
 ///
-/// Two readings of each process's own CPU clock, INTERVAL seconds apart. Without PID or NAME: every process that used CPU
-/// time. +- is how far %USR and %SYS may be off: kernels divide user from system time by ticks, and a running thread's clock
+/// Two readings of each process's own CPU clock, INTERVAL apart. Without PID or NAME: every process that used CPU time. Without
+/// INTERVAL and COUNT: a screen every 3 seconds on a terminal, elsewhere one interval of 3 seconds. +- is how far %USR and %SYS may be off: kernels divide user from system time by ticks, and a running thread's clock
 /// is up to a tick old.
 #[derive(Args, Debug)]
 pub struct PstimeArgs {
-    /// Seconds between two readings, then processes, by number or by name
-    #[arg(value_name = "INTERVAL [PID|NAME]...", value_parser = name_parser(), required_unless_present_any = ["replay", "program"])]
-    words: Vec<String>,
+    #[command(flatten)]
+    targets: TargetArgs,
 
     /// A program to run; its resource usage is printed on standard error when it ends
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = OF_SAMPLES)]
     program: Vec<OsString>,
-
-    /// Repeat COUNT times, then print averages; 0 goes on until Ctrl-C, on a terminal with a screen of its own
-    #[arg(short = 'n', value_name = "COUNT", default_value_t = 1)]
-    count: u64,
 
     /// Seconds of CPU time instead of percentages
     #[arg(short = 's', long = "seconds")]
@@ -136,16 +134,17 @@ pub struct PstimeArgs {
 }
 
 fn command() -> Command {
-    let usage = "mh pstime [OPTIONS] INTERVAL [PID|NAME]...\n       mh pstime [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
-         mh pstime [OPTIONS] --replay FILE [PID|NAME]...";
+    let usage = "mh pstime [OPTIONS] [INTERVAL] [NAME|PID]...\n       mh pstime [OPTIONS] -- COMMAND [ARGUMENT]...\n       \
+         mh pstime [OPTIONS] --replay FILE [NAME|PID]...";
     let command = PstimeArgs::augment_args(Command::new("pstime"));
     let command = with_help(command, "json", "Print one JSON object an interval, or one when the program ends");
-    with_help(command, "csv", "Comma-separated values").override_usage(usage).after_help(
-        "Examples:\n  mh pstime 10                           who used the CPUs in these ten seconds\n  \
+    let command = with_help(command, "count", "Repeat COUNT times, then print averages; 0 goes on until Ctrl-C");
+    with_help(command, "csv", "Comma-separated values").override_usage(usage).after_help(format!(
+        "{SENTENCE}.\n\nExamples:\n  mh pstime 10                           who used the CPUs in these ten seconds\n  \
          mh pstime 10 mysqld 7141               these processes\n  \
          mh pstime -n 0 1 -u mysql --by unit    every second, by service, until Ctrl-C\n  \
          mh pstime -- make -j8                  what a command and its children used",
-    )
+    ))
 }
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
@@ -154,9 +153,12 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if !plan.program.is_empty() {
         return spawned::run(context, &plan);
     }
-    let interval = plan.interval.unwrap_or_default();
+    remark(context, NAME, &plan.targets);
+    let interval = plan.targets.interval.unwrap_or(INTERVAL);
     let mut feed = Feed::open(NAME, &plan.recording, || Feed::live(NAME, &context.host, interval, plan.wanted()))?;
     let exact = if plan.is_exact { Some(exact(context)?) } else { None };
+    let mut plan = plan;
+    plan.settle_count(context.terminals.have_a_screen());
     if plan.is_endless() && context.terminals.have_a_screen() {
         return with_screen(NAME, HELP, |output| watch(context, &plan, &mut feed, exact.as_ref(), output));
     }
@@ -234,7 +236,7 @@ fn watch(
             output.remark(&context.messages, NAME, "all processes that were to be watched have ended");
             break;
         }
-        if step == Step::Last || (plan.count > 0 && count >= plan.count && plan.recording.replay.is_none()) {
+        if step == Step::Last || (plan.ends_after(count) && plan.recording.replay.is_none()) {
             break;
         }
     }

@@ -1,10 +1,13 @@
 //! What the instruments have in common: a screen, a pace, intervals as typed, fields of CSV. Knows no samples.
 
+pub mod grammar;
 pub mod live;
+pub mod look;
 pub mod pace;
 
 use crate::failure::{Failure, with_causes};
 use clap::Args;
+use look::{LookArgs, TextLook};
 use std::error::Error;
 use std::time::Duration;
 
@@ -18,6 +21,9 @@ pub struct FormatArgs {
     /// Print comma-separated values
     #[arg(long)]
     csv: bool,
+
+    #[command(flatten)]
+    look: LookArgs,
 }
 
 /// How a result is written.
@@ -40,6 +46,11 @@ impl FormatArgs {
             (false, false) => Format::Text,
         }
     }
+
+    /// How text looks.
+    pub fn look(self) -> TextLook {
+        self.look.look()
+    }
 }
 
 /// A failure of the machine or of a file, in words.
@@ -54,13 +65,17 @@ pub fn is_unburied(status: &str) -> bool {
     value("State:").is_some_and(|state| state.starts_with(['Z', 'X'])) && value("Threads:") == Some("1")
 }
 
-/// Reads an interval in seconds.
+/// Reads an interval: `10`, `500ms`, `1h30m`.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
     // LIMIT: below a tick nothing is measured but the tick itself; above ten years the clock's own arithmetic ends.
     const SECONDS: std::ops::RangeInclusive<f64> = 0.01..=3e8;
-    let seconds: Option<f64> = text.parse().ok();
-    let seconds = seconds.filter(|seconds| SECONDS.contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "seconds are needed, 0.01 and more: 10, 0.5".to_owned())
+    let time = terminal::parse_duration(text).map_err(|error| error.to_string())?;
+    let is_measurable = SECONDS.contains(&time.as_secs_f64());
+    if is_measurable {
+        Ok(time)
+    } else {
+        Err("10ms is the shortest that is measured, ten years the longest".to_owned())
+    }
 }
 
 /// Names as a CSV field: escaped for people's terminals, quoted where the format needs it (RFC 4180).

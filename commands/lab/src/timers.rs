@@ -16,9 +16,11 @@ use lab::timers::{Load, METHODS, Method};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::instrument::{Format, FormatArgs};
 use mh_kit::report::{json_line, print};
+use mh_kit::shared_args::with_help;
 use serde::Serialize;
-use span::parse_span;
+use span::{parse_span, parse_wait};
 use std::num::NonZeroU64;
 use std::time::Duration;
 
@@ -51,7 +53,7 @@ struct TimersArgs {
     calls: Vec<String>,
 
     /// Purpose of the waits
-    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = parse_span)]
+    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = parse_wait)]
     wait: Duration,
 
     /// Measure under this timer slack, too; may be given again [default: 1ns]
@@ -59,16 +61,11 @@ struct TimersArgs {
     slacks: Vec<NonZeroU64>,
 
     /// Waits in each row; a row ends early after half a second
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(short = 'n', long = "count", alias = "rounds", value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rounds: u32,
 
-    /// Print one JSON object
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
-
-    /// Print the waits as comma-separated values
-    #[arg(long)]
-    csv: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -96,7 +93,8 @@ fn parse_slack(text: &str) -> Result<NonZeroU64, String> {
 }
 
 fn command() -> Command {
-    TimersArgs::augment_args(Command::new("timers")).after_help(
+    let command = TimersArgs::augment_args(Command::new("timers"));
+    with_help(command, "csv", "Print the waits as comma-separated values").after_help(
         "Examples:\n  mh timers                            every call, in some seconds\n  \
          mh timers --load -c poll             one call, while every CPU is busy\n  \
          mh timers run --slack 1ns -- PROGRAM a program whose waits end on time",
@@ -110,10 +108,10 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         Some(OtherArgs::LogWriter(args)) => log_writer::run(args),
         None => {
             let report = measure(context, &args)?;
-            print(&match (args.json, args.csv) {
-                (true, _) => json_line(&report),
-                (_, true) => show::as_csv(&report),
-                _ => show::as_text(&report),
+            print(&match args.format.format() {
+                Format::Json => json_line(&report),
+                Format::Csv => show::as_csv(&report),
+                Format::Text => show::as_text(&report, args.format.look()),
             })?;
             Ok(Outcome::Done)
         }

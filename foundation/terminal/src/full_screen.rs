@@ -4,6 +4,7 @@
 //! Nothing here wakes up by itself. Keys, the terminal's size and a [`Bell`] do; a bell that rings often draws twice a second.
 
 use crate::display_width::columns;
+use crate::emphasis::Tint;
 use crate::quote::printable;
 use crate::table::TextTable;
 use ratatui::backend::{Backend, CrosstermBackend, TestBackend};
@@ -14,7 +15,7 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::crossterm::{cursor, execute};
 use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::style::{Color, Modifier, Style};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -328,6 +329,22 @@ impl Canvas<'_> {
         self.styled(row, text, Style::new().add_modifier(Modifier::BOLD));
     }
 
+    /// The same in a colour.
+    pub fn tinted(&mut self, row: usize, text: &str, tint: Tint) {
+        let style = Style::new().add_modifier(Modifier::BOLD);
+        self.styled(
+            row,
+            text,
+            match tint {
+                Tint::Bold => style,
+                Tint::Good => style.fg(Color::Green),
+                Tint::Warning => style.fg(Color::Yellow),
+                Tint::Bad => style.fg(Color::Red),
+                Tint::Dim => Style::new().add_modifier(Modifier::DIM),
+            },
+        );
+    }
+
     fn styled(&mut self, row: usize, text: &str, style: Style) {
         if row < self.height() {
             let row = u16::try_from(row).unwrap_or(u16::MAX);
@@ -338,7 +355,7 @@ impl Canvas<'_> {
     /// Lays a table over the lines from `first` on, `height` of them: its first row stays, the others scroll so that `chosen` can
     /// be seen. That one has `>` before it and is reversed; the table is to be indented by two.
     pub fn table(&mut self, first: usize, height: usize, table: &TextTable, chosen: usize) {
-        let text = table.to_string();
+        let text = table.clone().no_wider_than(Some(self.width())).to_string();
         let mut lines = text.lines();
         if let Some(heading) = lines.next() {
             self.heading(first, heading);

@@ -3,6 +3,8 @@
 //! Whatever a file name contains, no escape sequence of it reaches a terminal through here.
 
 mod display_width;
+mod durations;
+mod emphasis;
 pub mod full_screen;
 mod messages;
 mod output;
@@ -12,6 +14,8 @@ mod screen;
 mod table;
 mod units;
 
+pub use durations::{DurationError, parse_duration};
+pub use emphasis::{Tint, wrapped, wrapped_line};
 pub use messages::{KeptMessages, Messages, Verbosity};
 pub use output::{Colour, Delivery, StandardStream, TextDestination, TextOutput, standard_output_columns};
 pub use progress::{Progress, ProgressSample, render_line};

@@ -20,16 +20,21 @@ pub struct TextTable {
     aligns: Vec<Align>,
     indent: usize,
     width_max: Option<usize>,
+    /// Columns that are left out where there is no room, in this order.
+    droppable: Vec<usize>,
     rows: Vec<Vec<String>>,
 }
 
 /// Blanks between two columns: one would join words of neighbouring cells.
 const GAP: usize = 2;
 
+/// LIMIT: so much of the last column is seen before others are left out for it; of a command line, its program.
+const LAST_LEAST: usize = 20;
+
 impl TextTable {
     /// A table without rows, with these columns.
     pub fn new(aligns: &[Align]) -> Self {
-        Self { aligns: aligns.to_vec(), indent: 0, width_max: None, rows: Vec::new() }
+        Self { aligns: aligns.to_vec(), indent: 0, width_max: None, droppable: Vec::new(), rows: Vec::new() }
     }
 
     /// Starts every row with this many blanks.
@@ -44,6 +49,30 @@ impl TextTable {
     pub fn no_wider_than(mut self, columns: Option<usize>) -> Self {
         self.width_max = columns;
         self
+    }
+
+    /// Leaves out these columns, one after the other, until what a row is about has room.
+    #[must_use]
+    pub fn dropping(mut self, columns: &[usize]) -> Self {
+        self.droppable = columns.to_vec();
+        self
+    }
+
+    /// Whether each column is shown.
+    fn shown(&self, widths: &[usize]) -> Vec<bool> {
+        let mut shown = vec![true; widths.len()];
+        let Some(limit) = self.width_max else { return shown };
+        let last = widths.len().saturating_sub(1);
+        let width = |column: usize| if column == last { widths[column].min(LAST_LEAST) } else { widths[column] };
+        for &dropped in &self.droppable {
+            let needed: usize =
+                (0..widths.len()).filter(|&column| shown[column]).map(|column| width(column) + GAP).sum();
+            if self.indent + needed <= limit + GAP {
+                break;
+            }
+            shown[dropped] = false;
+        }
+        shown
     }
 
     /// Adds a row; a heading is a row like others. Missing cells stay empty; control characters are escaped.
@@ -65,9 +94,11 @@ impl TextTable {
 impl fmt::Display for TextTable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths: Vec<usize> = (0..self.aligns.len()).map(|column| self.width_of(column)).collect();
+        let shown = self.shown(&widths);
         for row in &self.rows {
             let mut line = " ".repeat(self.indent);
-            for ((cell, align), width) in row.iter().zip(&self.aligns).zip(&widths) {
+            let cells = row.iter().zip(&self.aligns).zip(&widths).zip(&shown).filter(|(_, is_shown)| **is_shown);
+            for (((cell, align), width), _) in cells {
                 let blanks = " ".repeat(width - columns(cell));
                 match align {
                     Align::Left => line.extend([cell.as_str(), &blanks]),
@@ -126,6 +157,22 @@ mod tests {
         let text = table.to_string();
         assert!(text.lines().all(|line| columns(line) <= 10), "{text}");
         assert!(text.ends_with("8  short\n"), "{text}");
+    }
+
+    #[test]
+    fn columns_that_matter_less_give_way_to_the_last_one() {
+        let row = ["4711", "12345678", "abcdefgh", "a command line that is longer than all"];
+        let at = |width| {
+            let aligns = [Align::Right, Align::Right, Align::Left, Align::Left];
+            let mut table = TextTable::new(&aligns).no_wider_than(width).dropping(&[1, 2]);
+            table.row(row);
+            table.to_string()
+        };
+        assert_eq!(at(None), "4711  12345678  abcdefgh  a command line that is longer than all\n");
+        assert_eq!(at(Some(46)), "4711  12345678  abcdefgh  a command line tha..\n");
+        assert_eq!(at(Some(45)), "4711  abcdefgh  a command line that is long..\n");
+        assert_eq!(at(Some(35)), "4711  a command line that is long..\n");
+        assert_eq!(at(Some(10)), "4711  a ..\n");
     }
 
     #[test]

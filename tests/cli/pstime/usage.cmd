@@ -1,6 +1,6 @@
 # What does not go together is said
 mh pstime -c 1
-mh pstime
 mh pstime 0
 mh pstime 1 -u nobody-is-called-so
-mh pstime mysqld
+mh pstime 10ms mh-no-such-name >/dev/null
+mh pstime --by pid

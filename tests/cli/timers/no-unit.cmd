@@ -1,2 +1,2 @@
-# A number without a unit would mean something else to every call.
+# A number without a unit is seconds, as everywhere; what cannot be meant so is refused
 mh timers --wait 100

@@ -3,10 +3,11 @@
 
 use mh_kit::instrument::csv_field;
 use mh_kit::instrument::live::Page;
+use mh_kit::instrument::look::TextLook;
 use observe::ceiling::{CeilingFinding, Limit};
 use observe::tier::Tier;
 use serde::Serialize;
-use terminal::{Align, TextTable};
+use terminal::{Align, TextTable, Tint};
 
 /// What was found in one interval.
 #[derive(Serialize)]
@@ -48,10 +49,24 @@ impl Judged {
     }
 
     /// The sentence and the table.
-    pub fn text(&self, with_since: bool) -> String {
-        let verdict = self.verdict();
-        let table = if self.threads.is_empty() { String::new() } else { self.table(with_since).to_string() };
-        format!("{}\n{table}{}\n", terminal::printable(&verdict), self.source())
+    pub fn text(&self, with_since: bool, look: TextLook) -> String {
+        let verdict = look.verdict(self.tint(), &terminal::printable(&self.verdict()));
+        let table = if self.threads.is_empty() { String::new() } else { look.table(self.table(with_since)) };
+        format!("{verdict}\n{table}{}\n", look.prose(&self.source()))
+    }
+
+    /// How the verdict stands out.
+    fn tint(&self) -> Tint {
+        match (self.threads.is_empty(), self.notable_unseen()) {
+            (false, _) => Tint::Bad,
+            (true, Some(_)) => Tint::Warning,
+            (true, None) => Tint::Good,
+        }
+    }
+
+    /// Cores of processes that nobody could judge, where they are many.
+    fn notable_unseen(&self) -> Option<f64> {
+        self.unaccounted_cores.filter(|cores| *cores >= UNSEEN_NOTABLE * f64::from(self.online_cpus))
     }
 
     /// The same for a screen.
@@ -93,7 +108,7 @@ impl Judged {
     fn table(&self, with_since: bool) -> TextTable {
         use Align::{Left, Right};
         let aligns = [Right, Right, Right, Right, Right, Left, Left, Left, Left];
-        let mut table = TextTable::new(&aligns).no_wider_than(terminal::standard_output_columns());
+        let mut table = TextTable::new(&aligns).dropping(&[6, 7, 4]);
         table.row(["PID", "TID", "ON CPU", "WAITED", "DISK", "STATE", "FOR", "WAITS IN", "COMMAND"]);
         for told in &self.threads {
             table.row(self.cells(told, with_since));
@@ -125,9 +140,7 @@ impl Judged {
     fn verdict(&self) -> String {
         let busy = self.busy();
         let Some(told) = self.threads.first() else {
-            let unaccounted =
-                self.unaccounted_cores.filter(|cores| *cores >= UNSEEN_NOTABLE * f64::from(self.online_cpus));
-            return match unaccounted {
+            return match self.notable_unseen() {
                 None => format!("not maxed out: no thread is held back. {busy}."),
                 Some(cores) => format!(
                     "not maxed out as far as can be seen: no thread is held back. {busy}, {cores:.1} of them with processes \
@@ -271,22 +284,22 @@ mod tests {
                  are busy; it may use 4 of 256 CPUs (affinity), and others use them too.",
             ),
         ] {
-            assert_eq!(judged(limit).text(false).lines().next(), Some(sentence));
+            assert_eq!(judged(limit).text(false, TextLook::PLAIN).lines().next(), Some(sentence));
         }
-        assert!(judged(Limit::Throttled).text(false).contains("quota of /cg/x"));
-        assert!(judged(Limit::Stolen).text(false).contains("took 3.000 of 10.00 s"));
-        assert!(judged(Limit::IoBound).text(false).contains("80 % of its time"));
-        assert!(judged(Limit::Ceiling).text(true).contains("1 min 30 s"));
+        assert!(judged(Limit::Throttled).text(false, TextLook::PLAIN).contains("quota of /cg/x"));
+        assert!(judged(Limit::Stolen).text(false, TextLook::PLAIN).contains("took 3.000 of 10.00 s"));
+        assert!(judged(Limit::IoBound).text(false, TextLook::PLAIN).contains("80 % of its time"));
+        assert!(judged(Limit::Ceiling).text(true, TextLook::PLAIN).contains("1 min 30 s"));
         let nobody = Judged { threads: Vec::new(), ..judged(Limit::Ceiling) };
         assert_eq!(
-            nobody.text(false),
+            nobody.text(false, TextLook::PLAIN),
             "not maxed out: no thread is held back. 1.0 of 256 CPUs are busy.\n\
              threads' own counters, and looks at their states (tier: no rights)\n"
         );
         let hidden = Judged { online_cpus: 4, ..nobody };
         assert!(
             hidden
-                .text(false)
+                .text(false, TextLook::PLAIN)
                 .contains("as far as can be seen: no thread is held back. 1.0 of 4 CPUs are busy, 0.9 of")
         );
     }
@@ -309,8 +322,8 @@ mod tests {
     fn hostile_names_steer_no_terminal() {
         let mut judged = judged(Limit::Ceiling);
         judged.threads[0].finding.process = "\x1b[2J\n".into();
-        assert!(!judged.text(false).contains('\x1b'));
-        assert_eq!(judged.text(false).lines().count(), 4);
+        assert!(!judged.text(false, TextLook::PLAIN).contains('\x1b'));
+        assert_eq!(judged.text(false, TextLook::PLAIN).lines().count(), 4);
         assert!(!judged.json().trim_end().contains('\n'));
         judged.threads[0].finding.command = "a,\"b\"\n".into();
         let csv = judged.csv(false);

@@ -2,30 +2,32 @@
 
 use super::Answer;
 use mh_kit::instrument::csv_field;
+use mh_kit::instrument::look::TextLook;
 use observe::fit::estimate::{BoundUnit, Dominates, FitBound, Range};
 use observe::fit::{HostSurvey, Instance};
 use observe::tier::Tier;
 use std::fmt::Write;
-use terminal::{Align, TextTable, bytes, integer};
+use terminal::{Align, TextTable, Tint, bytes, integer};
 
 /// LIMIT: a page of instances; `--csv` has all.
 const ROWS_MAX: usize = 20;
 
 /// Answer, assumption, limits, instances.
-pub fn as_text(answer: &Answer) -> String {
-    let mut text = headline(answer) + "\n";
+pub fn as_text(answer: &Answer, look: TextLook) -> String {
+    let mut text = look.verdict(Tint::Bold, &(headline(answer) + "\n"));
     if let Some(add) = answer.add {
-        text.push_str(&decision(answer, add));
+        let tint = if answer.fits(add) { Tint::Good } else { Tint::Bad };
+        text.push_str(&look.verdict(tint, &decision(answer, add)));
     }
-    writeln!(text, "assumes most of all: {}", assumption(answer.estimate.dominates)).expect("writing to a string");
-    text.push_str(&left_out(answer));
-    write!(text, "\n{}", bounds_table(&answer.estimate.bounds)).expect("writing to a string");
-    write!(text, "\n{}", instances_table(answer)).expect("writing to a string");
+    text.push_str(&look.prose(&format!("assumes most of all: {}\n", assumption(answer.estimate.dominates))));
+    text.push_str(&look.prose(&left_out(answer)));
+    write!(text, "\n{}", look.table(bounds_table(&answer.estimate.bounds))).expect("writing to a string");
+    write!(text, "\n{}", look.table(instances_table(answer))).expect("writing to a string");
     let hidden_rows = answer.survey.instances.len().saturating_sub(ROWS_MAX);
     if hidden_rows > 0 {
         writeln!(text, "  and {} more (--csv shows all)", integer(hidden_rows as u64)).expect("writing to a string");
     }
-    writeln!(text, "{}", source(answer.survey)).expect("writing to a string");
+    text.push_str(&look.prose(&format!("{}\n", source(answer.survey))));
     text
 }
 
@@ -144,7 +146,8 @@ fn instances_table(answer: &Answer) -> TextTable {
     }
     let mut aligns = vec![Align::Right; headings.len()];
     aligns[0] = Align::Left;
-    let mut table = TextTable::new(&aligns).indented(2);
+    // The sum is what counts; its smaller parts give way on a narrow terminal.
+    let mut table = TextTable::new(&aligns).indented(2).dropping(&[3, 4, 5, 6, 8]);
     table.row(headings);
     let each = answer.estimate.each;
     for instance in answer.survey.instances.iter().take(ROWS_MAX) {
@@ -278,6 +281,10 @@ mod tests {
     fn answer_of(survey: &HostSurvey, add: Option<u64>, show: fn(&Answer) -> String) -> String {
         let estimate = estimate(survey, Suppose::default()).expect("instances");
         show(&Answer { what: "users".to_owned(), survey, estimate: &estimate, add })
+    }
+
+    fn as_text(answer: &Answer) -> String {
+        super::as_text(answer, TextLook::PLAIN)
     }
 
     #[test]

@@ -55,10 +55,10 @@ impl<'plan> Chosen<'plan> {
 
     /// Tells which of those asked for are not there.
     pub fn missing(&self, context: &Context, output: &Output, sample: &HostSample) {
-        for pid in self.plan.pids.iter().filter(|pid| sample.process(**pid).is_none()) {
+        for pid in self.plan.targets.pids.iter().filter(|pid| sample.process(**pid).is_none()) {
             output.remark(&context.messages, NAME, &format!("there is no process {pid}"));
         }
-        for name in &self.plan.names {
+        for name in &self.plan.targets.names {
             let is_called =
                 |process: &ProcessSample| process.identity.as_ref().is_some_and(|identity| identity.is_called(name));
             if !sample.processes.iter().any(is_called) {
@@ -84,7 +84,7 @@ impl<'plan> Chosen<'plan> {
 
     /// All that were asked for.
     pub fn all(&self) -> Unseen {
-        Unseen { pids: self.plan.pids.clone(), names: self.plan.names.clone() }
+        Unseen { pids: self.plan.targets.pids.clone(), names: self.plan.targets.names.clone() }
     }
 
     /// The processes whose children are followed.
@@ -101,8 +101,8 @@ impl<'plan> Chosen<'plan> {
 
     /// Whether nobody is left to watch.
     pub fn are_all_gone(&self, sample: &HostSample, families: &[ProcessTree]) -> bool {
-        let only_numbers = !self.plan.pids.is_empty() && self.plan.names.is_empty();
-        let all_ended = self.plan.pids.iter().all(|pid| sample.process(*pid).is_none());
+        let only_numbers = !self.plan.targets.pids.is_empty() && self.plan.targets.names.is_empty();
+        let all_ended = self.plan.targets.pids.iter().all(|pid| sample.process(*pid).is_none());
         only_numbers && all_ended && families.iter().all(ProcessTree::is_extinct)
     }
 
@@ -133,9 +133,9 @@ impl<'plan> Chosen<'plan> {
     fn is_ended_one(&self, one: &EndedOne<'_>) -> bool {
         let is_called = || {
             self.users.is_empty()
-                && one
-                    .name
-                    .is_some_and(|name| self.plan.names.iter().any(|typed| ProcessIdentity::may_be_called(name, typed)))
+                && one.name.is_some_and(|name| {
+                    self.plan.targets.names.iter().any(|typed| ProcessIdentity::may_be_called(name, typed))
+                })
         };
         one.seen.is_some_and(|process| self.is_one(process)) || is_called()
     }
@@ -156,8 +156,8 @@ impl<'plan> Chosen<'plan> {
     fn is_one(&self, process: &ProcessSample) -> bool {
         let plan = self.plan;
         let identity = process.identity.as_deref();
-        let is_listed = plan.pids.contains(&process.pid)
-            || identity.is_some_and(|identity| plan.names.iter().any(|name| identity.is_called(name)));
+        let is_listed = plan.targets.pids.contains(&process.pid)
+            || identity.is_some_and(|identity| plan.targets.names.iter().any(|name| identity.is_called(name)));
         let is_of_user = identity.and_then(|identity| identity.user).is_some_and(|user| self.users.contains(&user));
         (!plan.is_selective() || is_listed) && (self.users.is_empty() || is_of_user)
     }

@@ -6,12 +6,13 @@ use crate::feed::RecordingArgs;
 use crate::shares::BaseArg;
 use clap::ValueEnum;
 use mh_kit::failure::Failure;
-use mh_kit::instrument::{Format, parse_interval};
+use mh_kit::instrument::Format;
+use mh_kit::instrument::grammar::Targets;
+use mh_kit::instrument::look::TextLook;
 use observe::model::Idlers;
 use observe::row::{RowGrouping, RowOrder};
 use observe::sampler::{Depth, ProcessSelection, SampleContent, Sleepers, Texts};
 use std::ffi::OsString;
-use std::time::Duration;
 
 /// What rows may have in common, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -55,14 +56,10 @@ pub enum Unit {
 /// All choices.
 #[derive(Debug)]
 pub struct Plan {
-    /// Between two samples; none where a recording or a program decides.
-    pub interval: Option<Duration>,
-    /// Intervals; 0 for no end.
-    pub count: u64,
-    /// Processes by number.
-    pub pids: Vec<u32>,
-    /// Processes by name.
-    pub names: Vec<String>,
+    /// How long to measure, and whom.
+    pub targets: Targets,
+    /// Intervals; 0 for no end. None where neither they nor their length were given.
+    count: Option<u64>,
     /// Users, as typed.
     pub users: Vec<String>,
     /// A program to run.
@@ -89,6 +86,8 @@ pub struct Plan {
     pub all: bool,
     /// How intervals are written.
     pub format: Format,
+    /// How text looks.
+    pub look: TextLook,
     /// Where samples are written to, or come from.
     pub recording: RecordingArgs,
 }
@@ -97,18 +96,10 @@ impl Plan {
     /// Resolves the command line.
     pub fn new(args: PstimeArgs) -> Result<Self, Failure> {
         let usage = |message: &str| Failure::Usage { command: NAME, message: message.to_owned() };
-        let is_number = |target: &String| target.bytes().all(|byte| byte.is_ascii_digit());
         // A recording has its own intervals, and a program takes what time it takes.
         let has_interval = args.recording.replay.is_none() && args.program.is_empty();
-        let mut words = args.words.into_iter();
-        let interval = if has_interval { words.next() } else { None };
-        let interval = interval.map(|word| {
-            parse_interval(&word).map_err(|reason| usage(&format!("INTERVAL is {}: {reason}", terminal::quote(&word))))
-        });
-        let interval = interval.transpose()?;
-        let (numbers, names): (Vec<String>, Vec<String>) = words.partition(is_number);
-        let pids: Option<Vec<u32>> = numbers.iter().map(|number| number.parse().ok()).collect();
-        let pids = pids.ok_or_else(|| usage("a process number is larger than any there is"))?;
+        let mut targets = args.targets.read(NAME, has_interval)?;
+        targets.names.extend(args.names);
         let grouping = match (args.by, args.threads || args.microstates) {
             (Some(ByArg::User), _) => RowGrouping::User,
             (Some(ByArg::Cgroup), _) => RowGrouping::Group,
@@ -117,8 +108,7 @@ impl Plan {
             (None, true) => RowGrouping::Thread,
             (None, false) => RowGrouping::Process,
         };
-        let names = [names, args.names].concat();
-        if args.children && pids.is_empty() && names.is_empty() && args.program.is_empty() {
+        if args.children && targets.is_everybody() && args.program.is_empty() {
             return Err(usage("-c needs processes to follow, by PID or NAME"));
         }
         if !args.min.is_finite() {
@@ -129,10 +119,8 @@ impl Plan {
             true => Column::usual(grouping, args.microstates),
         };
         Ok(Self {
-            interval,
-            count: args.count,
-            pids,
-            names,
+            count: args.targets.count.or(targets.interval.map(|_| 1)),
+            targets,
             users: args.users,
             program: args.program,
             is_exact: args.exact,
@@ -146,28 +134,41 @@ impl Plan {
             top: args.top,
             all: args.all,
             format: args.format.format(),
+            look: args.format.look(),
             recording: args.recording,
         })
     }
 
     /// What samples must hold.
     pub fn wanted(&self) -> SampleContent {
-        let only_numbers = self.names.is_empty() && !self.pids.is_empty() && !self.children;
-        let by_text = self.children || self.all || !self.names.is_empty() || !self.pids.is_empty();
+        let Targets { pids, names, .. } = &self.targets;
+        let only_numbers = names.is_empty() && !pids.is_empty() && !self.children;
+        let by_text = self.children || self.all || self.is_selective();
         let by_thread = self.grouping == RowGrouping::Thread
             || self.order == RowOrder::Wait
             || self.columns.iter().any(|column| column.needs_threads());
         SampleContent {
-            who: if only_numbers { ProcessSelection::These(self.pids.clone()) } else { ProcessSelection::Everybody },
+            who: if only_numbers { ProcessSelection::These(pids.clone()) } else { ProcessSelection::Everybody },
             texts: if by_text { Texts::OfAll } else { Texts::OfBusy },
             depth: if by_thread { Depth::Threads } else { Depth::Processes },
             sleepers: Sleepers::Asked,
         }
     }
 
+    /// Where neither intervals nor their length were given: goes on where it `has_a_screen` for text, else one interval.
+    pub fn settle_count(&mut self, has_a_screen: bool) {
+        let goes_on = has_a_screen && self.format == Format::Text && self.recording.record.is_none();
+        self.count = self.count.or(Some(if goes_on { 0 } else { 1 }));
+    }
+
     /// Whether it is text for people that goes on until they have had enough.
     pub fn is_endless(&self) -> bool {
-        self.count == 0 && self.recording.replay.is_none() && self.format == Format::Text
+        self.count == Some(0) && self.recording.replay.is_none() && self.format == Format::Text
+    }
+
+    /// Whether so many intervals are all.
+    pub fn ends_after(&self, intervals: u64) -> bool {
+        self.count.is_none_or(|count| count > 0 && intervals >= count)
     }
 
     /// Whether processes that did nothing are listed: the ones that were asked for are, always.
@@ -182,7 +183,7 @@ impl Plan {
 
     /// Whether processes were asked for by number or name.
     pub fn is_selective(&self) -> bool {
-        !self.pids.is_empty() || !self.names.is_empty()
+        !self.targets.is_everybody()
     }
 }
 
@@ -194,5 +195,45 @@ fn order(arg: SortArg) -> RowOrder {
         SortArg::Wait => RowOrder::Wait,
         SortArg::Pid => RowOrder::Pid,
         SortArg::Name => RowOrder::Name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args, Command, FromArgMatches};
+
+    fn planned(typed: &[&str]) -> Plan {
+        let command = PstimeArgs::augment_args(Command::new("pstime"));
+        let matches = command.get_matches_from(["pstime"].iter().chain(typed));
+        Plan::new(PstimeArgs::from_arg_matches(&matches).expect("good options")).expect("a plan")
+    }
+
+    #[test]
+    fn without_words_it_goes_on_where_there_is_a_screen_for_text() {
+        for (typed, has_a_screen, is_endless) in [
+            (&[][..], true, true),
+            (&[], false, false),
+            (&["mysqld"], true, true),
+            (&["--json"], true, false),
+            (&["--record", "rec"], true, false),
+            (&["1"], true, false),
+            (&["-n", "0", "1"], true, true),
+            (&["-n", "3"], true, false),
+        ] {
+            let mut plan = planned(typed);
+            plan.settle_count(has_a_screen);
+            assert_eq!(plan.is_endless(), is_endless, "{typed:?}");
+        }
+        let mut once = planned(&["1"]);
+        once.settle_count(true);
+        assert!(once.ends_after(1) && !planned(&["-n", "0"]).ends_after(9) && !planned(&["-n", "2"]).ends_after(1));
+    }
+
+    #[test]
+    fn a_pid_is_a_number_behind_the_interval_or_an_option() {
+        let plan = planned(&["10", "7141", "-C", "7", "-p", "9"]);
+        assert_eq!((plan.targets.pids, plan.targets.names), (vec![7141, 9], vec!["7".to_owned()]));
+        assert!(!planned(&["-p", "4711"]).wanted().who.eq(&ProcessSelection::Everybody));
     }
 }

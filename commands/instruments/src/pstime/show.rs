@@ -121,8 +121,10 @@ impl<'plan> Shower<'plan> {
         let style = self.style(&interval.machine);
         let shown = self.shown(&content.rows, style);
         let gap = if self.has_begun && !self.output.is_shown() { "\n" } else { "" };
-        let caption = self.caption(&content.rows, interval, style, kind);
-        format!("{gap}{caption}{}{}", self.table(&shown, style), self.closing(content, &shown, interval, style))
+        let look = self.plan.look;
+        let caption = look.prose(&self.caption(&content.rows, interval, style, kind));
+        let closing = look.prose(&self.closing(content, &shown, interval, style));
+        format!("{gap}{caption}{}{closing}", look.table(self.table(&shown, style)))
     }
 
     fn page(&self, content: &Content, interval: &Interval) -> Page {
@@ -135,7 +137,7 @@ impl<'plan> Shower<'plan> {
 
     fn table(&self, shown: &[&ProcessRow], style: Style<'_>) -> TextTable {
         let aligns: Vec<_> = self.plan.columns.iter().map(|column| column.align()).collect();
-        let mut table = TextTable::new(&aligns).no_wider_than(terminal::standard_output_columns());
+        let mut table = TextTable::new(&aligns);
         table.row(self.plan.columns.iter().map(|column| column.heading(self.plan.unit)));
         for row in shown {
             table.row(self.plan.columns.iter().map(|column| column.cell(row, style)));

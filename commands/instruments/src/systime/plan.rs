@@ -2,7 +2,7 @@
 
 use super::{NAME, SystimeArgs};
 use mh_kit::failure::Failure;
-use mh_kit::instrument::parse_interval;
+use mh_kit::instrument::grammar::Targets;
 use observe::calls::measure::{MeasuringMethod, MeasuringRequest, kernel_name};
 use observe::calls::names::call_number;
 use observe::calls::{CallGrouping, Selection};
@@ -32,6 +32,10 @@ pub struct Plan {
     pub request: MeasuringRequest,
     /// When it ends by itself.
     pub time: Option<Duration>,
+    /// When results are printed on the way.
+    pub every: Option<Duration>,
+    /// The words that said so.
+    pub targets: Targets,
 }
 
 /// Resolves what was typed.
@@ -39,12 +43,9 @@ pub fn plan(args: &SystimeArgs) -> Result<Plan, Failure> {
     if args.histogram && !args.exact && !args.trace {
         return Err(usage("samples have no durations: --histogram needs --exact or --trace".to_owned()));
     }
-    let (subject, seconds) = match (&args.target, args.pid) {
-        (Some(target), _) => named_or_all(target)?,
-        (None, Some(pid)) => (Subject::Process(pid), None),
-        (None, None) if !args.line.is_empty() => (Subject::Command, None),
-        (None, None) => (Subject::All, None),
-    };
+    let targets = targets(args)?;
+    let subject = subject(args, &targets)?;
+    let (time, every) = times(args, targets.interval)?;
     let wanted = args.calls.iter().map(|name| {
         let unknown = || usage(format!("'{}' is no system call of this architecture", terminal::printable(name)));
         call_number(name).ok_or_else(unknown)
@@ -63,23 +64,41 @@ pub fn plan(args: &SystimeArgs) -> Result<Plan, Failure> {
     };
     let method = if args.exact { MeasuringMethod::Exact } else { MeasuringMethod::Sampled };
     let request = MeasuringRequest { method, selection, grouping: args.by.grouping(), wanted };
-    Ok(Plan { subject, request, time: args.time.or(seconds) })
+    Ok(Plan { subject, request, time, every, targets })
 }
 
-/// Digits are seconds, as in the instruments beside this one.
-fn named_or_all(target: &OsStr) -> Result<(Subject, Option<Duration>), Failure> {
-    let seconds = target.to_str().map(parse_interval);
-    if let Some(Ok(seconds)) = seconds {
-        return Ok((Subject::All, Some(seconds)));
+/// The words, read as in the instruments beside this one. A name of any bytes is looked at in [`subject`].
+fn targets(args: &SystimeArgs) -> Result<Targets, Failure> {
+    let words: Vec<String> = args.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let options: Vec<u32> = args.pid.into_iter().collect();
+    Targets::read(&words, &options, true).map_err(usage)
+}
+
+/// Whose calls: one name, one process, a command, or everybody's.
+fn subject(args: &SystimeArgs, targets: &Targets) -> Result<Subject, Failure> {
+    match (targets.names.as_slice(), targets.pids.as_slice(), args.words.last()) {
+        ([], [], _) if !args.line.is_empty() => Ok(Subject::Command),
+        ([], [], _) => Ok(Subject::All),
+        ([], [pid], _) if args.line.is_empty() => Ok(Subject::Process(*pid)),
+        // LIMIT: the kernel keeps 15 bytes of a name, and compares no more.
+        ([_], [], Some(name)) if args.line.is_empty() => {
+            let name = name.as_bytes();
+            Ok(Subject::Named(OsStr::from_bytes(&name[..name.len().min(15)]).to_owned()))
+        }
+        _ => Err(usage("one of a NAME, a PID and a COMMAND can be followed".to_owned())),
     }
-    if let Some(Err(reason)) =
-        seconds.filter(|_| target.as_bytes().iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.')))
-    {
-        return Err(usage(format!("SECONDS is {}: {reason}", terminal::quote(target))));
+}
+
+/// When it ends, and when results are printed on the way.
+fn times(args: &SystimeArgs, interval: Option<Duration>) -> Result<(Option<Duration>, Option<Duration>), Failure> {
+    match (args.count, args.time.or(interval)) {
+        (None, time) => Ok((time, args.every)),
+        (Some(0), interval) => Ok((None, interval)),
+        (Some(count), Some(interval)) => {
+            Ok((Some(interval.saturating_mul(count)), Some(interval).filter(|_| count > 1)))
+        }
+        (Some(_), None) => Err(usage("--count needs an INTERVAL".to_owned())),
     }
-    // LIMIT: the kernel keeps 15 bytes of a name, and compares no more.
-    let name = target.as_bytes();
-    Ok((Subject::Named(OsStr::from_bytes(&name[..name.len().min(15)]).to_owned()), None))
 }
 
 fn usage(message: String) -> Failure {
@@ -117,7 +136,26 @@ mod tests {
         let named = planned(&["a-name-of-more-than-15-bytes", "--for", "3"]).expect("a plan");
         assert_eq!(named.subject, Subject::Named("a-name-of-more-".into()), "as the kernel cuts it");
         assert_eq!(named.time, Some(Duration::from_secs(3)));
-        assert!(planned(&["0.001"]).expect_err("below a tick").starts_with("SECONDS is '0.001'"));
+        assert!(planned(&["0.001"]).expect_err("below a tick").starts_with("INTERVAL is '0.001'"));
+    }
+
+    #[test]
+    fn an_interval_comes_first_and_is_repeated() {
+        let named = planned(&["1h30m", "mysqld"]).expect("a plan");
+        assert_eq!((named.subject, named.time), (Subject::Named("mysqld".into()), Some(Duration::from_secs(5400))));
+        assert_eq!(planned(&["10", "17"]).expect("a plan").subject, Subject::Process(17));
+        assert_eq!(planned(&["10", "-p", "17"]).expect("a plan").time, Some(Duration::from_secs(10)));
+        assert_eq!(planned(&["5", "--", "make"]).expect("a plan").subject, Subject::Command);
+        let repeated = planned(&["2", "--count", "3"]).expect("a plan");
+        assert_eq!((repeated.time, repeated.every), (Some(Duration::from_secs(6)), Some(Duration::from_secs(2))));
+        let endless = planned(&["2", "--count", "0"]).expect("a plan");
+        assert_eq!((endless.time, endless.every), (None, Some(Duration::from_secs(2))));
+        assert!(planned(&["--count", "3"]).expect_err("how long?").contains("needs an INTERVAL"));
+        for two in [&["-p", "1", "sh"][..], &["sh", "bash"], &["1", "17", "18"], &["sh", "--", "true"]] {
+            assert!(planned(two).expect_err("two subjects").starts_with("one of a NAME"), "{two:?}");
+        }
+        let old = planned(&["--for", "3", "-i", "1", "-n", "7", "sh"]).expect("old spellings");
+        assert_eq!((old.time, old.every), (Some(Duration::from_secs(3)), Some(Duration::from_secs(1))));
     }
 
     #[test]

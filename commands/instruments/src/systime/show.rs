@@ -1,15 +1,17 @@
 //! The result for people: a line that answers, rows sorted by time that sum to the wall, what stood out, and what the
 //! measuring cost.
 
+use super::idle::{divided, idle_waits};
 use super::plan::Subject;
 use super::source::Made;
+use mh_kit::instrument::look::TextLook;
 use mh_kit::report::counted;
 use observe::calls::measure::SAMPLE_PERIOD_NS;
 use observe::calls::names::{call_name, error_name, is_on_descriptor};
 use observe::calls::sampled::uncertain_ns;
 use observe::calls::snapshot::{CallSnapshot, CallTimes, Losses, OwnerTimes, TimeOwner, duration_end_ns};
 use std::time::Duration;
-use terminal::{Align, TextTable, duration, integer, percentage};
+use terminal::{Align, TextTable, Tint, duration, integer, percentage};
 
 /// What is shown.
 pub struct Shown {
@@ -43,33 +45,55 @@ const SAMPLES_FEW: u64 = 10;
 const NOTES_MAX: usize = 5;
 
 /// A row: a call, or what was done between calls.
-struct Row<'a> {
+pub struct Row<'a> {
     owner: &'a OwnerTimes,
-    name: String,
-    total_ns: u64,
-    waiting_ns: u64,
-    call: Option<&'a CallTimes>,
+    /// The call's name, or what was done instead.
+    pub name: String,
+    /// All its time.
+    pub total_ns: u64,
+    /// Of it, off the CPU.
+    pub waiting_ns: u64,
+    /// None of what was done between calls.
+    pub call: Option<&'a CallTimes>,
+}
+
+/// How the text is made.
+#[derive(Clone, Copy)]
+pub struct TextOptions {
+    /// Rows of the table; 0 for all.
+    pub rows_max: usize,
+    /// Whether the durations of each call are spread out.
+    pub with_histogram: bool,
+    /// Whether each idle wait has a row of its own.
+    pub unfolds: bool,
+    /// Colour and width.
+    pub look: TextLook,
 }
 
 /// The whole result.
-pub fn text(shown: &Shown, rows_max: usize, with_histogram: bool) -> String {
+pub fn text(shown: &Shown, options: &TextOptions) -> String {
     let snapshot = &shown.snapshot;
     let life_ns = shown.life_ns();
     if shown.is_nobody() {
         return format!("no process was followed in {}\n{}", time(snapshot.elapsed_ns), cost(shown, 0));
     }
     let mut rows: Vec<Row<'_>> = snapshot.owners.iter().flat_map(rows_of).collect();
-    rows.sort_by(|one, other| other.total_ns.cmp(&one.total_ns).then_with(|| one.name.cmp(&other.name)));
-    let kept = if rows_max == 0 { rows.len() } else { rows_max.min(rows.len()) };
-    let mut text = headline(shown, life_ns);
-    text.push_str(&table(shown, &rows[..kept], &rows[kept..], life_ns));
-    text.push_str(&errors(shown, &rows));
-    text.push_str(&slowest(shown, &rows));
-    if with_histogram {
-        rows.iter().take(kept).filter_map(|row| row.call).for_each(|call| text.push_str(&histogram(call)));
+    // By work: what waits is not what keeps a CPU busy. Where work is not known apart, all of it counts.
+    let by = |row: &Row<'_>| (row.total_ns.saturating_sub(row.waiting_ns), row.total_ns);
+    rows.sort_by(|one, other| by(other).cmp(&by(one)).then_with(|| one.name.cmp(&other.name)));
+    let (idle, listed) = divided(rows.iter().collect(), options.unfolds);
+    let kept = if options.rows_max == 0 { listed.len() } else { options.rows_max.min(listed.len()) };
+    let look = options.look;
+    let mut text = look.verdict(Tint::Bold, &headline(shown, life_ns));
+    let parts = TableParts { rows: &listed[..kept], left_out: &listed[kept..], idle: &idle };
+    text.push_str(&look.table(table(shown, &parts, life_ns)));
+    text.push_str(&look.prose(&errors(shown, &rows)));
+    text.push_str(&look.prose(&slowest(shown, &rows)));
+    if options.with_histogram {
+        listed.iter().take(kept).filter_map(|row| row.call).for_each(|call| text.push_str(&histogram(call)));
     }
     text.push('\n');
-    text.push_str(&cost(shown, life_ns));
+    text.push_str(&look.prose(&cost(shown, life_ns)));
     text
 }
 
@@ -153,10 +177,18 @@ fn time_in_calls(shown: &Shown, life_ns: u64) -> String {
     }
 }
 
-fn table(shown: &Shown, rows: &[Row<'_>], left_out: &[Row<'_>], life_ns: u64) -> String {
+/// Rows of the table: those that are shown, and those that are a line together.
+struct TableParts<'a> {
+    rows: &'a [&'a Row<'a>],
+    left_out: &'a [&'a Row<'a>],
+    idle: &'a [&'a Row<'a>],
+}
+
+fn table(shown: &Shown, parts: &TableParts<'_>, life_ns: u64) -> TextTable {
+    let TableParts { rows, left_out, idle } = *parts;
     let mut aligns = vec![Align::Right; 7];
     aligns.extend([Align::Left, Align::Left]);
-    let mut table = TextTable::new(&aligns);
+    let mut table = TextTable::new(&aligns).dropping(&[6, 5, 4]);
     let is_counted = matches!(shown.made, Made::Exact(_) | Made::Traced { .. });
     let counted: [&str; 4] =
         if is_counted { ["CALLS", "ERRORS", "MEAN", "MAX"] } else { ["+-", "SAMPLES", "WAITS", "MAX WAIT"] };
@@ -167,10 +199,13 @@ fn table(shown: &Shown, rows: &[Row<'_>], left_out: &[Row<'_>], life_ns: u64) ->
         heading.push("OF");
     }
     table.row(heading);
-    let sum_of = |rows: &[Row<'_>], of: fn(&Row<'_>) -> u64| rows.iter().map(of).sum::<u64>();
+    let sums = |rows: &[&Row<'_>]| {
+        let sum = |of: fn(&Row<'_>) -> u64| rows.iter().map(|row| of(row)).sum::<u64>();
+        [sum(|row| row.total_ns), sum(|row| row.waiting_ns)]
+    };
+    let (idle_ns, left_out_ns, rows_ns) = (sums(idle), sums(left_out), sums(rows));
     let mut parts: Vec<u64> = rows.iter().map(|row| row.total_ns).collect();
-    let left_out_ns = [sum_of(left_out, |row| row.total_ns), sum_of(left_out, |row| row.waiting_ns)];
-    parts.push(left_out_ns[0]);
+    parts.extend([idle_ns[0], left_out_ns[0]]);
     let shares = closing_thousandths(&parts, life_ns);
     for (row, share) in rows.iter().zip(&shares) {
         let mut cells = times(shown, *share, [row.total_ns, row.waiting_ns]).to_vec();
@@ -187,14 +222,16 @@ fn table(shown: &Shown, rows: &[Row<'_>], left_out: &[Row<'_>], life_ns: u64) ->
         cells.push(name);
         table.row(cells);
     };
-    if let (false, Some(share)) = (left_out.is_empty(), shares.last()) {
-        let plural = if left_out.len() == 1 { "" } else { "s" };
-        sum(*share, left_out_ns, format!("({} more row{plural})", left_out.len()));
+    if !idle.is_empty() {
+        sum(shares[rows.len()], idle_ns, idle_waits(idle));
     }
-    let whole_ns = [sum_of(rows, |row| row.total_ns), sum_of(rows, |row| row.waiting_ns)];
-    let whole_ns = [whole_ns[0] + left_out_ns[0], whole_ns[1] + left_out_ns[1]];
+    if !left_out.is_empty() {
+        let plural = if left_out.len() == 1 { "" } else { "s" };
+        sum(shares[rows.len() + 1], left_out_ns, format!("({} more row{plural})", left_out.len()));
+    }
+    let whole_ns = [0, 1].map(|at| rows_ns[at] + idle_ns[at] + left_out_ns[at]);
     sum(shares.iter().sum(), whole_ns, "sum: the threads' whole time".to_owned());
-    table.to_string()
+    table
 }
 
 /// The parts in thousandths of the whole, rounded so that they make up the rounded sum: rounded one by one they might come to 100.1 %.
@@ -423,12 +460,41 @@ mod tests {
         Shown { subject: Subject::Named("jobs".into()), is_of_some_calls: false, is_by_owner: false, snapshot, made }
     }
 
+    fn options(rows_max: usize, with_histogram: bool) -> TextOptions {
+        TextOptions { rows_max, with_histogram, unfolds: false, look: TextLook::PLAIN }
+    }
+
+    #[test]
+    fn idle_waits_are_one_line_behind_the_work_and_the_sum_stays() {
+        let mut shown = shown(Made::Exact(COST));
+        let owner = &mut shown.snapshot.owners[0];
+        owner.life_ns += 900_000_000;
+        for (name, total_ns, waiting_ns) in
+            [("poll", 500_000_000, 499_000_000), ("futex", 390_000_000, 389_900_000), ("fsync", 10_000_000, 9_000_000)]
+        {
+            let call = owner.call(call_number(name).expect("there"));
+            (call.ended, call.total_ns, call.waiting_ns) = (3, total_ns, waiting_ns);
+        }
+        let folded = text(&shown, &options(0, false));
+        assert!(folded.contains("  (idle waits: poll, futex)\n"), "{folded}");
+        let order = ["close\n", "fsync\n", "(idle waits", "sum:"].map(|word| folded.find(word));
+        assert!(order.is_sorted() && order.iter().all(Option::is_some), "{folded}");
+        assert!(folded.contains("890 ms   97.8"), "{folded}");
+        let unfolded = text(&shown, &TextOptions { unfolds: true, ..options(0, false) });
+        assert!(unfolded.contains("poll\n") && !unfolded.contains("idle waits"), "{unfolded}");
+        let last = |text: &str| text.lines().find(|line| line.contains("sum:")).map(str::to_owned);
+        assert_eq!(
+            last(&folded).map(|line| line.split_whitespace().collect::<String>()),
+            last(&unfolded).map(|line| line.split_whitespace().collect::<String>())
+        );
+    }
+
     const COST: MeasuringCost =
         MeasuringCost { call_ns: 100.0, measured_ns: 200.0, bystander_ns: 90.0, correction_ns: 0, sample_ns: 2000.0 };
 
     #[test]
     fn rows_are_sorted_and_close_and_the_cost_is_told() {
-        let text = text(&shown(Made::Exact(COST)), 0, true);
+        let text = text(&shown(Made::Exact(COST)), &options(0, true));
         assert!(
             text.starts_with("processes named 'jobs': 6 ms of 10 ms in system calls (60.0 %); 2 threads in 5 ms\n"),
             "{text}"
@@ -459,7 +525,7 @@ mod tests {
     fn what_is_missing_is_said() {
         let mut shown = shown(Made::Exact(COST));
         shown.snapshot.lost = Losses { owners_merged: 3, events_missed: 2, returns_unseen: 7, ..Losses::default() };
-        let text = text(&shown, 1, false);
+        let text = text(&shown, &options(1, false));
         assert!(text.contains("NOT in the table: 2 events and 0 threads\n"), "{text}");
         assert!(
             text.contains("3 owners and 0 calls are counted under (others)\n") && text.contains("(2 more rows)"),
@@ -480,12 +546,15 @@ mod tests {
             ),
             (Made::Outside { own_cpu_ns: 1, unreadable: 1 }, " 1 thread of other users could not be looked at."),
         ] {
-            let text = text(&shown(made), 0, false);
+            let text = text(&shown(made), &options(0, false));
             assert!(text.contains(words), "{text}");
         }
         let some = Shown { is_of_some_calls: true, ..shown(Made::Exact(COST)) };
-        assert!(text(&some, 0, false).contains(": 6 ms of 10 ms in these system calls (60.0 %);"), "not in all calls");
+        assert!(
+            text(&some, &options(0, false)).contains(": 6 ms of 10 ms in these system calls (60.0 %);"),
+            "not in all calls"
+        );
         let nobody = Shown { snapshot: CallSnapshot::default(), ..shown(Made::Exact(COST)) };
-        assert!(text(&nobody, 0, false).starts_with("no process was followed in 0 "));
+        assert!(text(&nobody, &options(0, false)).starts_with("no process was followed in 0 "));
     }
 }

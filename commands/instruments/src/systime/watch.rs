@@ -2,12 +2,14 @@
 //! the way.
 
 use super::plan::{Plan, Subject};
-use super::show::{Shown, losses, text};
+use super::show::{Shown, TextOptions, losses, text};
 use super::source::{Made, Source, Started};
 use super::{NAME, SystimeArgs, export};
+use crate::targets::remark;
 use machine::process_facts;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::instrument::look::TextLook;
 use mh_kit::instrument::pace::{Pace, Woken};
 use mh_kit::instrument::{Format, failure, is_unburied};
 use mh_kit::report::print;
@@ -28,11 +30,12 @@ pub fn run(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<Outcome
     if let Subject::Process(pid) = plan.subject {
         check_process(context, pid)?;
     }
+    remark(context, NAME, &plan.targets);
     let mut output = Output::open(args.output.as_deref())?;
     let (mut source, mut child) = Source::start(context, args, plan)?;
     let began = Instant::now();
     // Before it says so: whoever reads that may press Ctrl-C.
-    let step = step(plan.time, args.interval, source.pace());
+    let step = step(plan.time, plan.every, source.pace());
     let mut pace = Pace::begin(step, 1).map_err(|error| failure(NAME, &error))?;
     announce(context, plan);
     let mut paths = Paths::default();
@@ -48,7 +51,7 @@ pub fn run(context: &Context, args: &SystimeArgs, plan: &Plan) -> Result<Outcome
         if ended.is_some() || is_over(context, plan, began) {
             break;
         }
-        if let Some(interval) = args.interval.filter(|interval| printed.elapsed() >= *interval) {
+        if let Some(interval) = plan.every.filter(|interval| printed.elapsed() >= *interval) {
             // On the grid of its beginning; what was missed is not made up for.
             printed += interval.mul_f64(printed.elapsed().div_duration_f64(interval).floor());
             let shown = prepare(context, plan, source.read(), source.made(), &mut paths);
@@ -190,6 +193,12 @@ impl Output {
         Ok(Self { file: path.map(open).transpose()? })
     }
 
+    /// How the text is made; a file is no terminal.
+    fn options(&self, args: &SystimeArgs) -> TextOptions {
+        let look = if self.file.is_some() { TextLook::PLAIN } else { args.format.look() };
+        TextOptions { rows_max: args.top, with_histogram: args.histogram, unfolds: args.all, look }
+    }
+
     fn put(&mut self, context: &Context, args: &SystimeArgs, shown: &Shown) -> Result<(), Failure> {
         let lost = &shown.snapshot.lost;
         let format = args.format.format();
@@ -200,7 +209,7 @@ impl Output {
         let text = match format {
             Format::Json => export::json(shown),
             Format::Csv => export::csv(shown),
-            Format::Text => text(shown, args.top, args.histogram),
+            Format::Text => text(shown, &self.options(args)),
         };
         match &mut self.file {
             None => print(&text),

@@ -184,9 +184,11 @@ impl ScreenContent for Pages {
     fn draw(&self, canvas: &mut Canvas<'_>) {
         // A small screen has the columns, one row and the keys; the verdict and the sums share half of the lines that are left.
         let spare = canvas.height().saturating_sub(3);
-        let mut heading = wrapped(&self.page.heading, canvas.width());
+        let mut heading = terminal::wrapped_line(&self.page.heading, canvas.width());
         heading.truncate((spare / 2).max(1).max(spare.saturating_sub(self.page.foot.len() + self.page.rows.len())));
-        let foot = &self.page.foot[..self.page.foot.len().min(spare.saturating_sub(heading.len()) / 2)];
+        let mut foot: Vec<String> =
+            self.page.foot.iter().flat_map(|line| terminal::wrapped_line(line, canvas.width())).collect();
+        foot.truncate(spare.saturating_sub(heading.len()) / 2);
         heading.iter().enumerate().for_each(|(row, line)| canvas.heading(row, line));
         let (first, last) = (heading.len() + 1, canvas.height().saturating_sub(1));
         if first <= last {
@@ -232,22 +234,6 @@ impl ScreenContent for Pages {
         self.go_to(self.top);
         is_new
     }
-}
-
-/// Words on as many lines as they need.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("never empty");
-        if line.is_empty() || line.chars().count() + 1 + word.chars().count() <= width {
-            let blank = if line.is_empty() { "" } else { " " };
-            line.push_str(blank);
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

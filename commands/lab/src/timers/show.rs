@@ -4,23 +4,27 @@ use super::Report;
 use lab::spread::Spread;
 use lab::timers::counters::Counters;
 use lab::timers::waits::{Busy, WaitOutcome, keeps_the_tick};
+use mh_kit::instrument::look::TextLook;
 use std::fmt::Write;
 use std::time::Duration;
-use terminal::{Align, TextTable};
+use terminal::{Align, TextTable, Tint};
 
 /// The whole text: verdict, machine, waits, coarse calls, clocks, counters.
-pub fn as_text(report: &Report) -> String {
-    let mut text = verdict(report);
-    write!(text, "{}", surroundings(report)).expect("writing to a string");
+pub fn as_text(report: &Report, look: TextLook) -> String {
+    let mut text = look.verdict(Tint::Bold, &verdict(report));
+    text.push_str(&look.prose(&surroundings(report)));
     for busy in [Busy::Others, Busy::All] {
         let rows: Vec<&WaitOutcome> = report.waits.iter().filter(|waited| waited.machine == busy).collect();
         if !rows.is_empty() {
-            write!(text, "\n{}{}", heading(busy), waits_table(&rows, report.tick_ns)).expect("writing to a string");
+            write!(text, "\n{}{}", heading(busy), look.table(waits_table(&rows, report.tick_ns)))
+                .expect("writing to a string");
         }
     }
-    write!(text, "\ncalls that may keep a coarser clock\n{}", coarse_table(report)).expect("writing to a string");
-    write!(text, "\nclocks, and what one read costs\n{}", clocks_table(report)).expect("writing to a string");
-    write!(text, "\n{}", counters_text(report.counters.as_ref())).expect("writing to a string");
+    write!(text, "\ncalls that may keep a coarser clock\n{}", look.table(coarse_table(report)))
+        .expect("writing to a string");
+    write!(text, "\nclocks, and what one read costs\n{}", look.table(clocks_table(report)))
+        .expect("writing to a string");
+    write!(text, "\n{}", look.prose(&counters_text(report.counters.as_ref()))).expect("writing to a string");
     text
 }
 
@@ -83,7 +87,9 @@ fn waits_table(rows: &[&WaitOutcome], tick_ns: u64) -> TextTable {
     if has_cpus {
         aligns.insert(0, Align::Right);
     }
-    let mut table = TextTable::new(&aligns).indented(2);
+    // On a narrow terminal the remark matters more than how many rounds there were.
+    let first = usize::from(has_cpus);
+    let mut table = TextTable::new(&aligns).indented(2).dropping(&[first + 8, first + 7, first + 3]);
     let titles = ["CALL", "TOLD", "SLACK", "MIN", "P50", "P99", "MAX", "EARLY", "ROUNDS"];
     table.row(has_cpus.then_some("CPU").into_iter().chain(titles));
     for waited in rows {
@@ -245,7 +251,7 @@ mod tests {
         let missing = WaitOutcome { late: None, missing: Some("not, here".to_owned()), ..waited("timerfd", 1, 0) };
         let coarse = waited("recv SO_RCVTIMEO", 1, 7_000_000);
         let report = report(vec![waited("poll", 50_000, 58_000), waited("poll", 1, 4_000), coarse, missing]);
-        let text = as_text(&report);
+        let text = as_text(&report, TextLook::PLAIN);
         let first = text.lines().next().expect("a verdict");
         assert_eq!(first, "poll told 1 ms takes 1.06 ms, 1.00 ms with a timer slack of 1 ns", "{text}");
         assert!(text.contains("keeps the tick") && text.contains("not, here") && !text.contains('\u{1b}'), "{text}");

@@ -1,23 +1,26 @@
-//! Short times as typed: `1ns`, `50us`, `1.5ms`, `2s`. Pure.
+//! Short times as typed. Pure.
 
 use std::time::Duration;
 
-/// Reads a number with a unit, which must be there: a bare number means something else to every call.
+/// LIMIT: an hour is longer than anybody measures.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// LIMIT: a longer wait is a number whose unit was forgotten: a bare one is seconds.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Reads a time: `1ns`, `50us`, `1.5ms`, `2`, which is seconds.
 pub fn parse_span(text: &str) -> Result<Duration, String> {
-    let wrong = || "a time with its unit is needed: 1ns, 50us, 1.5ms, 2s".to_owned();
-    let digits = text.find(|letter: char| letter.is_ascii_alphabetic()).ok_or_else(wrong)?;
-    let (number, unit) = text.split_at(digits);
-    let nanoseconds = match unit {
-        "ns" => 1e-9,
-        "us" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        _ => return Err(wrong()),
-    };
-    let number: f64 = number.trim_end().parse().ok().ok_or_else(wrong)?;
-    // LIMIT: an hour is longer than anybody measures.
-    let span = Duration::try_from_secs_f64(number * nanoseconds).ok().ok_or_else(wrong)?;
-    if span > Duration::from_secs(3600) { Err("an hour is the longest".to_owned()) } else { Ok(span) }
+    let span = terminal::parse_duration(text).map_err(|error| error.to_string())?;
+    if span > LONGEST { Err("an hour is the longest".to_owned()) } else { Ok(span) }
+}
+
+/// Reads the time of a single wait.
+pub fn parse_wait(text: &str) -> Result<Duration, String> {
+    let span = parse_span(text)?;
+    match span > LONGEST_WAIT {
+        true => Err("10 s is the longest; a bare number is seconds, 100us are microseconds".to_owned()),
+        false => Ok(span),
+    }
 }
 
 #[cfg(test)]
@@ -25,12 +28,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_need_a_unit() {
+    fn times_are_read_as_everywhere_and_an_hour_is_the_longest() {
         assert_eq!(parse_span("1ns"), Ok(Duration::from_nanos(1)));
         assert_eq!(parse_span("1.5 ms"), Ok(Duration::from_micros(1500)));
         assert_eq!(parse_span("2s"), Ok(Duration::from_secs(2)));
-        for bad in ["", "1", "us", "-1us", "1m", "1e400s", "nans", "2h", "3601s", "1us2"] {
+        assert_eq!((parse_span("1"), parse_span("1m")), (Ok(Duration::from_secs(1)), Ok(Duration::from_secs(60))));
+        for bad in ["", "us", "-1us", "1e400s", "nans", "2h", "3601s", "1us2"] {
             assert!(parse_span(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_wait_of_a_forgotten_unit_is_refused() {
+        assert!(parse_wait("100").expect_err("100 s").contains("100us are microseconds"));
+        assert_eq!(parse_wait("100us"), Ok(Duration::from_micros(100)));
     }
 }
