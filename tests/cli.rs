@@ -38,6 +38,7 @@ runners! {
     ceiling_does_and_says_what_is_written_down: "ceiling";
     systime_does_and_says_what_is_written_down: "systime";
     fit_does_and_says_what_is_written_down: "fit";
+    innodb_does_and_says_what_is_written_down: "innodb";
     mtwrite_does_and_says_what_is_written_down: "mtwrite";
     timers_does_and_says_what_is_written_down: "timers";
     crew_does_and_says_what_is_written_down: "crew";

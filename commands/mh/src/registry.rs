@@ -4,6 +4,7 @@
 use crate::{generate, links, tour};
 use clap::{Arg, ArgAction, Command};
 use mh_archives::TAR;
+use mh_databases::INNODB;
 use mh_instruments::{CEILING, FIT, PSTIME, SYSTIME};
 #[cfg(feature = "mtwrite")]
 use mh_jobs::MTWRITE;
@@ -30,6 +31,7 @@ pub const COMMANDS: &[Entry] = &[
     RM,
     #[cfg(feature = "mtwrite")]
     MTWRITE,
+    INNODB,
     PSTIME,
     CEILING,
     SYSTIME,

@@ -1,0 +1,5 @@
+//! Databases and their files: `mh innodb`.
+
+mod innodb;
+
+pub use innodb::ENTRY as INNODB;

@@ -1,0 +1,2 @@
+# With --json there is a total whatever happens.
+mh innodb --json missing.ibd
