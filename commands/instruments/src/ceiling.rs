@@ -166,7 +166,7 @@ fn judge_all(
             threads,
         };
         let is_once = count == 1 && args.recording.replay.is_none();
-        if is_once && !unseen.is_empty() && unseen.len() == chosen.targets.len() {
+        if is_once && !unseen.is_empty() && unseen.len() == chosen.all().len() {
             // Of nobody there is no verdict.
             break;
         }
