@@ -72,11 +72,11 @@ fn prepare(program: &Path, tree: &Path, directory: &Path) -> Result<(), String> 
 
 /// Runs the commands in a terminal of their own and takes its picture.
 fn screen(program: &Path, directory: &Path, number: usize, commands: &[&str]) -> Result<Screen, String> {
-    // A server of our own: nobody else's sessions are touched, nor its settings read.
-    let socket = format!("mh-picture-{}-{number}", std::process::id());
+    // A server of our own: nobody else's sessions are touched, nor its settings read. Its socket goes with the directory.
+    let socket = directory.join(format!("tmux-{number}"));
     let tmux = || {
         let mut command = Command::new("tmux");
-        command.args(["-L", &socket, "-f", "/dev/null"]).current_dir(directory);
+        command.arg("-S").arg(&socket).args(["-f", "/dev/null"]).current_dir(directory);
         command
     };
     let script = script(program, &socket, commands);
@@ -88,7 +88,7 @@ fn screen(program: &Path, directory: &Path, number: usize, commands: &[&str]) ->
 }
 
 /// A shell's script: each command behind a prompt, then the word that the screen is complete.
-fn script(program: &Path, socket: &str, commands: &[&str]) -> String {
+fn script(program: &Path, socket: &Path, commands: &[&str]) -> String {
     let directory = program.parent().unwrap_or(Path::new(".")).display();
     let mut script = format!("exec bash -c 'PATH={directory}:$PATH; ");
     for command in commands {
@@ -100,7 +100,7 @@ fn script(program: &Path, socket: &str, commands: &[&str]) -> String {
             }
         }
     }
-    script.push_str(&format!("tmux -L {socket} wait-for -S drawn; sleep 60'"));
+    script.push_str(&format!("tmux -S {} wait-for -S drawn; sleep 60'", socket.display()));
     script
 }
 
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn hidden_commands_have_no_prompt_and_quotes_survive() {
-        let script = script(Path::new("/b/mh"), "s", &["mh tamp 'a b'", "kill %1 #"]);
+        let script = script(Path::new("/b/mh"), Path::new("/s"), &["mh tamp 'a b'", "kill %1 #"]);
         assert_eq!(script.matches("printf").count(), 1, "{script}");
         assert!(script.contains("mh tamp '\\''a b'\\'';\n"), "{script}");
         assert!(script.contains("\nkill %1\n"), "{script}");
