@@ -5,6 +5,7 @@ use crate::{generate, links, tour};
 use clap::{Arg, ArgAction, Command};
 use mh_archives::TAR;
 use mh_databases::INNODB;
+use mh_digests::SUM;
 use mh_instruments::{CEILING, FIT, PSTIME, SYSTIME};
 #[cfg(feature = "mtwrite")]
 use mh_jobs::MTWRITE;
@@ -29,6 +30,7 @@ pub const COMMANDS: &[Entry] = &[
     CP,
     MV,
     RM,
+    SUM,
     #[cfg(feature = "mtwrite")]
     MTWRITE,
     INNODB,

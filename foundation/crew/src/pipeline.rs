@@ -58,6 +58,11 @@ pub trait Stages: Sync {
     fn tasks_are_brief(&self) -> bool {
         false
     }
+    /// Whether open lanes are cut in turns, the one with the fewest chunks under way first. Otherwise the first one that can be cut is: it ends sooner. Where
+    /// a lane's chunks are written more slowly than they are cut, it would hold all slots, and the others nothing.
+    fn lanes_take_turns(&self) -> bool {
+        false
+    }
     /// Whether [`Stages::look_ahead`] would find something to do. Asked under the pipeline's lock: quick.
     fn can_look_ahead(&self) -> bool {
         false

@@ -134,7 +134,7 @@ impl<S: Stages> Scheduler<S> {
         if let Some(segment) = self.ready.pop_front() {
             return Some(Task::Work(segment));
         }
-        if let Some(lane) = self.cuttable() {
+        if let Some(lane) = self.cuttable(stages) {
             return Some(self.take_cut(lane));
         }
         if self.can_open() {
@@ -150,7 +150,10 @@ impl<S: Stages> Scheduler<S> {
         self.writable_now().is_some()
             || self.closable().is_some()
             || (self.paused.is_empty()
-                && (!self.ready.is_empty() || self.can_open() || self.cuttable().is_some() || stages.can_look_ahead()))
+                && (!self.ready.is_empty()
+                    || self.can_open()
+                    || self.cuttable(stages).is_some()
+                    || stages.can_look_ahead()))
     }
 
     /// Whether the work on a chunk may stand still, and if so notes that it does. The ticket that the sink waits for is never paused: the
@@ -237,11 +240,12 @@ impl<S: Stages> Scheduler<S> {
         !self.free.is_empty() && self.lanes.get(&lane).is_some_and(|lane| reading_in_workers(lane) && !lane.cut_to_end)
     }
 
-    fn cuttable(&self) -> Option<usize> {
+    fn cuttable(&self, stages: &S) -> Option<usize> {
         if self.free.is_empty() {
             return None;
         }
-        self.lanes.keys().copied().find(|&lane| self.can_cut(lane))
+        let mut open = self.lanes.keys().copied().filter(|&lane| self.can_cut(lane));
+        if stages.lanes_take_turns() { open.min_by_key(|lane| self.lanes[lane].held) } else { open.next() }
     }
 
     fn closable(&self) -> Option<usize> {

@@ -1,0 +1,228 @@
+//! Checking manifests: each line's file is digested and compared. Reports in the words of the name that was typed; `judged` counts.
+
+mod extra;
+mod judged;
+
+use crate::hands::{Hands, Width, room};
+use crate::print::what;
+use crate::report::{DigestReport, report};
+use crate::request::{Judging, Request, Voice};
+use crate::words::{Words, quoted, shell_quoted, shown};
+use digests::manifest::{ManifestLine, ManifestLines, ManifestRead, ManifestReader};
+use digests::{DigestItem, DigestTally, Digested, Digesting, digest_all};
+use extra::NamesSeen;
+use judged::{Judged, Totals};
+use mh_kit::context::Context;
+use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::report::counted;
+use parking_lot::Mutex;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use terminal::Progress;
+
+/// Checks all manifests; whether everything is as it should be.
+pub fn check(context: &Context, request: &Request, judging: &Judging, width: &Width) -> Result<Outcome, Failure> {
+    let words = Words::new(context, request);
+    let hands = Hands::new(context, request, width, what(request));
+    let tally = Arc::new(DigestTally::default());
+    let listed = Arc::new(AtomicU64::new(0));
+    let progress = progress(context, judging, &tally, &listed);
+    let mut run =
+        Run { request, judging, words: &words, width, hands: &hands, tally: &tally, listed: &listed, seen: None };
+    run.seen = judging.exact.as_ref().map(|_| Mutex::new(NamesSeen::default()));
+    let (mut totals, mut measures) = (Totals::default(), None);
+    for manifest in &request.files {
+        let (judged, measured) = run.manifest(manifest);
+        totals.add(&judged, judging);
+        measures = measured.or(measures);
+    }
+    if let (Some(seen), Some(directory)) = (&run.seen, &judging.exact) {
+        totals.extra = seen.lock().report_extra(&words, request, judging, directory);
+    }
+    drop(progress);
+    if request.voice == Voice::Own {
+        totals.conclude(&words);
+    }
+    if let Some(measures) = measures {
+        let finished = DigestReport {
+            verb: "verified",
+            files: totals.files,
+            failed: totals.failed(),
+            measures,
+            width,
+            hands_from: hands.from(),
+        };
+        report(context, request, &finished);
+    }
+    words.finish()?;
+    Ok(if totals.is_good { Outcome::Done } else { Outcome::Partial })
+}
+
+/// Entries that are done of those that were read so far, which is ahead by a window at most.
+fn progress(
+    context: &Context,
+    judging: &Judging,
+    tally: &Arc<DigestTally>,
+    listed: &Arc<AtomicU64>,
+) -> Option<Progress> {
+    if judging.says == crate::request::Says::Nothing {
+        return None;
+    }
+    let (tally, listed) = (Arc::clone(tally), Arc::clone(listed));
+    Some(Progress::start_lines(&context.messages, move |elapsed| {
+        let (files, bytes) = (tally.files(), tally.bytes());
+        let of = listed.load(Ordering::Relaxed).max(files);
+        let share = terminal::percentage_whole(files as f64 / of.max(1) as f64);
+        let rate = terminal::rate(bytes as f64 / elapsed.as_secs_f64().max(1e-3));
+        vec![format!(
+            "verified {share}  {} of {}  {}  {rate}",
+            terminal::integer(files),
+            counted(of, "file"),
+            terminal::bytes(bytes)
+        )]
+    }))
+}
+
+/// What the check of each manifest needs.
+struct Run<'a> {
+    request: &'a Request,
+    judging: &'a Judging,
+    words: &'a Words,
+    width: &'a Width,
+    hands: &'a Hands,
+    tally: &'a Arc<DigestTally>,
+    listed: &'a AtomicU64,
+    /// Names of all lines, where files that none names are reported.
+    seen: Option<Mutex<NamesSeen>>,
+}
+
+/// A manifest as messages name it, open.
+struct OpenManifest {
+    shown: String,
+    is_stdin: bool,
+    lines: ManifestLines<Box<dyn Read + Send>>,
+}
+
+impl Run<'_> {
+    /// Checks one manifest.
+    fn manifest(&self, name: &[u8]) -> (Judged, Option<crew::measures::Measures>) {
+        let Some(mut manifest) = self.open(name) else { return (Judged::unreadable(), None) };
+        let judged = Mutex::new(Judged::default());
+        let mut reader = ManifestReader::new(self.judging.rules);
+        let shown_name = manifest.shown.clone();
+        let mut next = || self.next(&mut manifest, &mut reader, &judged);
+        let mut sink = |item: &DigestItem, result: Result<Digested, digests::DigestError>| {
+            let mut judged = judged.lock();
+            judged.warn_before(self.words, &shown_name, self.request.voice);
+            self.judge(&mut judged, &shown_name, item, result);
+        };
+        let how =
+            Digesting { width: self.width.workers, room: room(self.request, self.width.workers), tally: self.tally };
+        let measures = digest_all(&how, &mut next, &mut sink, self.hands.lease.as_ref());
+        let mut judged = judged.into_inner();
+        judged.warn_rest(self.words, &shown_name, self.request.voice);
+        judged.conclude(self.words, self.judging, self.request.voice, &shown_name);
+        (judged, Some(measures))
+    }
+
+    fn open(&self, name: &[u8]) -> Option<OpenManifest> {
+        use std::os::unix::ffi::OsStrExt;
+        let is_stdin = name == b"-";
+        let opened = if is_stdin {
+            std::io::stdin().as_fd().try_clone_to_owned().map(File::from)
+        } else {
+            File::open(Path::new(std::ffi::OsStr::from_bytes(name)))
+        };
+        let quoted_name = |name: &[u8]| match self.request.voice {
+            Voice::Own => quoted(name),
+            Voice::Coreutils => shell_quoted(name),
+            _ => shown(name),
+        };
+        let shown = if is_stdin { quoted_name(b"standard input") } else { quoted_name(name) };
+        match opened {
+            Ok(file) => {
+                if let Some(seen) = &self.seen {
+                    seen.lock().is_no_extra(&file);
+                }
+                let lines = ManifestLines::new(Box::new(file) as Box<dyn Read + Send>, self.judging.line_end);
+                Some(OpenManifest { shown, is_stdin, lines })
+            }
+            Err(error) => {
+                let cause = with_causes(&error);
+                match self.request.voice {
+                    Voice::Own => self.words.error(&format!("open the manifest {shown}: {cause}")),
+                    Voice::Xxhsum => self.words.say_plainly(&format!("Error: Could not open '{shown}': {cause}")),
+                    Voice::B3sum => self.words.say(&error.to_string()),
+                    _ => self.words.say(&format!("{shown}: {cause}")),
+                }
+                None
+            }
+        }
+    }
+
+    /// The next line's file.
+    fn next(
+        &self,
+        manifest: &mut OpenManifest,
+        reader: &mut ManifestReader,
+        judged: &Mutex<Judged>,
+    ) -> Option<DigestItem> {
+        loop {
+            let read = match manifest.lines.read() {
+                Ok(Some(ManifestLine::Whole(line))) => reader.read(line),
+                Ok(Some(ManifestLine::TooLong)) => ManifestRead::Misformatted,
+                Ok(None) => return None,
+                Err(error) => {
+                    judged.lock().manifest_broke(error);
+                    return None;
+                }
+            };
+            match read {
+                ManifestRead::Nothing => {}
+                // COMPAT: standard input cannot be both.
+                ManifestRead::Entry(entry) if !(manifest.is_stdin && entry.name == b"-") => {
+                    self.listed.fetch_add(1, Ordering::Relaxed);
+                    let item = DigestItem {
+                        algorithms: Arc::new([entry.algorithm]),
+                        expected: Some(entry.value),
+                        ..self.request.item(entry.name)
+                    };
+                    self.seen.iter().for_each(|seen| seen.lock().add(&item.name));
+                    judged.lock().entry(entry.is_guessed.then_some(entry.algorithm), self.request.voice);
+                    return Some(item);
+                }
+                _ => judged.lock().misformatted(manifest.lines.number(), self.judging.warns),
+            }
+        }
+    }
+
+    fn judge(
+        &self,
+        judged: &mut Judged,
+        manifest: &str,
+        item: &DigestItem,
+        result: Result<Digested, digests::DigestError>,
+    ) {
+        judged.done += 1;
+        match result {
+            Ok(digested) if digested.values.first() == item.expected.as_ref() => {
+                judged.matched += 1;
+                judged.say(self, item, judged::Fate::Good, None);
+            }
+            Ok(digested) => {
+                judged.mismatched += 1;
+                judged.say(self, item, judged::Fate::Changed, digested.values.first());
+            }
+            Err(error) if error.is_missing() && self.judging.ignores_missing => judged.ignored += 1,
+            Err(error) => {
+                judged.unreadable += 1;
+                judged.missing += u64::from(error.is_missing());
+                judged.say_unreadable(self, manifest, item, &error);
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Printing values: of files, of trees, of standard input. Reports what could not be read and goes on.
+
+use crate::hands::{Hands, Width, room};
+use crate::lines::JsonDigests;
+use crate::report::{DigestReport, report};
+use crate::request::{Request, Voice};
+use crate::words::{Words, quoted};
+use digests::walk::{Walk, Walked};
+use digests::{DigestItem, DigestTally, Digested, Digesting, digest_all};
+use mh_kit::context::Context;
+use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::report::{counted, json_line};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use terminal::{Progress, ProgressSample};
+
+/// Prints the values of all files; whether all of them could be read.
+pub fn print(
+    context: &Context,
+    request: &Request,
+    width: &Width,
+    total_bytes: Option<u64>,
+) -> Result<Outcome, Failure> {
+    let words = Words::new(context, request);
+    let hands = Hands::new(context, request, width, what(request));
+    let tally = Arc::new(DigestTally::default());
+    let mut names = Names::new(request);
+    let mut failed = 0_u64;
+    let progress = progress(context, &tally, total_bytes);
+    let unlisted = AtomicU64::new(0);
+    let mut next = || names.next(&words, &unlisted).map(|name| request.item(name));
+    let mut sink = |item: &DigestItem, result: Result<Digested, digests::DigestError>| match result {
+        Ok(digested) => show(&words, request, item, &digested),
+        Err(error) => {
+            failed += 1;
+            words.unreadable(&item.name, &error);
+        }
+    };
+    let how = Digesting { width: width.workers, room: room(request, width.workers), tally: &tally };
+    let measures = digest_all(&how, &mut next, &mut sink, hands.lease.as_ref());
+    drop(progress);
+    if names.others > 0 {
+        words.warn(&format!("left out {} without contents: links, FIFOs, devices", counted(names.others, "entry")));
+    }
+    let unlisted = unlisted.into_inner();
+    let finished =
+        DigestReport { verb: "digested", files: tally.files(), failed, measures, width, hands_from: hands.from() };
+    report(context, request, &finished);
+    words.finish()?;
+    Ok(outcome(request, failed + unlisted))
+}
+
+/// COMPAT: crc32 ends well whatever it could not read.
+fn outcome(request: &Request, failed: u64) -> Outcome {
+    match request.voice {
+        Voice::Crc32 => Outcome::Done,
+        _ if failed == 0 => Outcome::Done,
+        _ => Outcome::Partial,
+    }
+}
+
+/// What the run is called where runs are listed.
+pub fn what(request: &Request) -> String {
+    let names: Vec<String> = request.algorithms.iter().map(|algorithm| algorithm.name()).collect();
+    let of = match request.files.as_slice() {
+        [one] => String::from_utf8_lossy(one).into_owned(),
+        many => counted(many.len() as u64, "argument"),
+    };
+    let how = if request.judging.is_some() { "-c".to_owned() } else { names.join(",") };
+    format!("sum {how} {of}")
+}
+
+fn show(words: &Words, request: &Request, item: &DigestItem, digested: &Digested) {
+    let Digested { values, bytes } = digested;
+    if request.is_json {
+        return words.put(json_line(&JsonDigests::new(&item.name, *bytes, &item.algorithms, values)).as_bytes());
+    }
+    let name: &[u8] = match (request.voice, item.source) {
+        // COMPAT: so xxhsum calls it.
+        (Voice::Xxhsum, digests::DigestSource::Stdin) => b"stdin",
+        _ => &item.name,
+    };
+    for (algorithm, value) in item.algorithms.iter().zip(values) {
+        words.put(&request.form.line(name, *algorithm, value, *bytes));
+    }
+}
+
+/// Shown where nothing else goes to the terminal.
+fn progress(context: &Context, tally: &Arc<DigestTally>, total_bytes: Option<u64>) -> Option<Progress> {
+    if context.terminals.stdout {
+        return None;
+    }
+    let tally = Arc::clone(tally);
+    Some(Progress::start(&context.messages, move || ProgressSample {
+        label: counted(tally.files(), "file"),
+        done_bytes: tally.bytes(),
+        total_bytes,
+        hands: tally.hands(),
+    }))
+}
+
+/// The names of all files, those below directories where that is asked for.
+struct Names<'a> {
+    typed: std::slice::Iter<'a, Vec<u8>>,
+    is_recursive: bool,
+    walk: Option<Walk>,
+    /// Entries without contents.
+    others: u64,
+}
+
+impl<'a> Names<'a> {
+    fn new(request: &'a Request) -> Self {
+        Self { typed: request.files.iter(), is_recursive: request.is_recursive, walk: None, others: 0 }
+    }
+
+    fn next(&mut self, words: &Words, unlisted: &AtomicU64) -> Option<Vec<u8>> {
+        loop {
+            match self.walk.as_mut().and_then(Iterator::next) {
+                Some(Walked::File(path)) => return Some(path),
+                Some(Walked::Other(_)) => self.others += 1,
+                Some(Walked::Failed(path, error)) => {
+                    unlisted.fetch_add(1, Ordering::Relaxed);
+                    words.error(&format!("list the directory {}: {}", quoted(&path), with_causes(&error)));
+                }
+                None => {
+                    let typed = self.typed.next()?;
+                    if !self.is_recursive || typed == b"-" {
+                        return Some(typed.clone());
+                    }
+                    self.walk = Some(Walk::new(typed));
+                }
+            }
+        }
+    }
+}
