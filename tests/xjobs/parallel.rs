@@ -282,8 +282,8 @@ fn what_is_not_there_says_what_to_do_instead() {
             "-1 does not go with --pipe, whose jobs get blocks of records and no arguments; -l 1",
         ),
         (&["--pipe", "--delimiter", ";", "cat"], "--delimiter does not go with --pipe"),
-        (&["-C", "a(b", "true"], "invalid value 'a(b' for '--colsep <REGEXP>': found open group without closing"),
-        (&["-C", "(?=a)", "true"], "invalid value '(?=a)' for '--colsep <REGEXP>': look"),
+        (&["-C", "a(b", "true"], "invalid value 'a(b' for --colsep: found open group without closing"),
+        (&["-C", "(?=a)", "true"], "invalid value '(?=a)' for --colsep: look"),
     ] {
         let outcome = xjobs(&place, arguments, "a\n");
         assert!(said(&outcome).contains(words), "{arguments:?}: {}", said(&outcome));

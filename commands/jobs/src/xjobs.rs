@@ -313,7 +313,8 @@ fn run(context: &mut Context, matches: &ArgMatches, called: Called) -> Result<Ou
         return Ok(Outcome::Done);
     }
     if job.list_name == inputs::STANDARD_INPUT && context.terminals.stdin && called == Called::Mh {
-        context.messages.note(NAME, "reads jobs from the keyboard, one a line; Ctrl-D ends the list");
+        let what = if args.parallel.pipe { "the input of jobs" } else { "jobs, one a line," };
+        context.messages.note(NAME, &format!("reads {what} from the keyboard; Ctrl-D ends it"));
     }
     if args.dry_run {
         return dry_run::show(context, job);

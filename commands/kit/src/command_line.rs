@@ -9,7 +9,7 @@ use terminal::{quote, quote_text};
 
 /// What is wrong with a command line, and what to do about it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedLine {
     /// The cause.
     pub message: String,
     /// Remedies, the best first; none if nobody knows one.
@@ -83,7 +83,7 @@ fn all_longs(option: &Arg) -> impl Iterator<Item = &str> {
 }
 
 /// `error`, which `command`, called `program`, has found in `words`.
-pub fn refused(command: &Command, program: &str, words: &[OsString], error: &clap::Error) -> Refused {
+pub fn refused(command: &Command, program: &str, words: &[OsString], error: &clap::Error) -> RefusedLine {
     let (command, program) = innermost(command, program, words);
     let mut refused = cause_of(command, words, error);
     if refused.hints.is_empty() {
@@ -103,7 +103,7 @@ fn innermost<'command>(command: &'command Command, program: &str, words: &[OsStr
     named.map_or((command, program.to_owned()), |below| (below, format!("{program} {}", below.get_name())))
 }
 
-fn cause_of(command: &Command, words: &[OsString], error: &clap::Error) -> Refused {
+fn cause_of(command: &Command, words: &[OsString], error: &clap::Error) -> RefusedLine {
     let arguments = texts(error, ContextKind::InvalidArg);
     let argument = arguments.first().map(String::as_str).unwrap_or_default();
     let value = texts(error, ContextKind::InvalidValue).pop().unwrap_or_default();
@@ -123,15 +123,15 @@ fn cause_of(command: &Command, words: &[OsString], error: &clap::Error) -> Refus
     };
     let choices = texts(error, ContextKind::ValidValue);
     let hints = if choices.is_empty() { Vec::new() } else { vec![format!("{name} is one of {}", choices.join(", "))] };
-    Refused { message, hints }
+    RefusedLine { message, hints }
 }
 
 /// An option, or a word too many.
-fn unknown(command: &Command, words: &[OsString], argument: &str) -> Refused {
+fn unknown(command: &Command, words: &[OsString], argument: &str) -> RefusedLine {
     let Some(long) = argument.strip_prefix("--").filter(|long| !long.is_empty()) else {
         let message = if argument.starts_with('-') { "unexpected argument" } else { "unexpected word" };
         let hints = file_named_like(words, argument).into_iter().collect();
-        return Refused { message: format!("{message} {}", quote_text(argument)), hints };
+        return RefusedLine { message: format!("{message} {}", quote_text(argument)), hints };
     };
     let begun: Vec<String> = shown_options(command)
         .flat_map(|option| longs(option).find(|name| name.starts_with(long)))
@@ -139,21 +139,21 @@ fn unknown(command: &Command, words: &[OsString], argument: &str) -> Refused {
         .collect();
     if begun.len() > 1 {
         let message = format!("{} is ambiguous: {}", quote_text(argument), begun.join(", "));
-        return Refused { message, hints: Vec::new() };
+        return RefusedLine { message, hints: Vec::new() };
     }
     let meant = by_synonym(command, long).or_else(|| by_spelling(command, long));
     let hints = match meant {
         Some(option) => vec![line_of(option)],
         None => file_named_like(words, argument).into_iter().collect(),
     };
-    Refused { message: format!("unexpected argument {}", quote_text(argument)), hints }
+    RefusedLine { message: format!("unexpected argument {}", quote_text(argument)), hints }
 }
 
-fn unknown_subcommand(command: &Command, error: &clap::Error) -> Refused {
+fn unknown_subcommand(command: &Command, error: &clap::Error) -> RefusedLine {
     let typed = texts(error, ContextKind::InvalidSubcommand).pop().unwrap_or_default();
     let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
     let hints = vec![format!("there are {}", names.join(", "))];
-    Refused { message: format!("there is no {}", quote_text(&typed)), hints }
+    RefusedLine { message: format!("there is no {}", quote_text(&typed)), hints }
 }
 
 /// COMPAT: as GNU's tools remind of files whose names begin with a dash.
@@ -298,7 +298,7 @@ mod tests {
         let error = command
             .try_get_matches_from_mut(["x".into()].into_iter().chain(words.iter().cloned()))
             .expect_err("a wrong line");
-        let Refused { message, hints } = refused(&command, "mh x", &words, &error);
+        let RefusedLine { message, hints } = refused(&command, "mh x", &words, &error);
         std::iter::once(message).chain(hints).collect::<Vec<_>>().join(" / ")
     }
 

@@ -1,6 +1,6 @@
 //! How a command ends: the exit codes, the one place where an error becomes lines on stderr, and silence for broken pipes.
 
-use crate::command_line::{self, Refused, shows_options};
+use crate::command_line::{self, RefusedLine, shows_options};
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -46,7 +46,7 @@ pub enum Failure {
         /// `mh tamp`.
         program: String,
         /// What is wrong, and what to do.
-        refused: Refused,
+        refused: RefusedLine,
     },
     /// The environment refused.
     Environment {
@@ -85,7 +85,7 @@ impl Failure {
                 Messages::standard_error(Verbosity::Normal).refusal(command, &message, &hints);
                 2
             }
-            Self::Refused { program, refused: Refused { message, hints } } => {
+            Self::Refused { program, refused: RefusedLine { message, hints } } => {
                 Messages::standard_error(Verbosity::Normal).refusal(&program, &message, &hints);
                 2
             }

@@ -10,7 +10,7 @@ use mh_instruments::{CEILING, FIT, PSTIME, SYSTIME};
 #[cfg(feature = "mtwrite")]
 use mh_jobs::MTWRITE;
 use mh_jobs::{CREW, XJOBS};
-use mh_kit::command_line::{self, Refused};
+use mh_kit::command_line::{self, RefusedLine};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
@@ -110,7 +110,7 @@ fn named(entry: &Entry, program: &str) -> Command {
 
 /// COMPAT: under an old name a wrong command line is reported as the old program reports it, with its exit code.
 fn in_words_of(entry: &Entry, command: &Command, words: &[OsString], error: &clap::Error) -> Failure {
-    let Refused { message, hints } = command_line::refused(command, entry.name, words, error);
+    let RefusedLine { message, hints } = command_line::refused(command, entry.name, words, error);
     // The last line says where the options are.
     let no_help = command_line::shows_options(entry.name);
     let hints = hints.iter().filter(|hint| **hint != no_help).map(|hint| format!("\n  hint: {hint}"));
@@ -142,7 +142,7 @@ fn find(name: &OsStr) -> Option<&'static Entry> {
 fn without_command(words: &[OsString]) -> Result<Outcome, Failure> {
     let asked: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     match asked.first().map(AsRef::as_ref) {
-        Some("help") if words.len() > 1 => help_for(&words[1]),
+        Some("help") if words.len() > 1 && words[1] != "help" => help_for(&words[1]),
         None | Some("help" | "-h" | "--help") => {
             print(&program().render_help().to_string())?;
             Ok(Outcome::Done)
@@ -170,7 +170,7 @@ fn help_for(name: &OsStr) -> Result<Outcome, Failure> {
 
 fn no_command(typed: &OsStr) -> Failure {
     let shown = COMMANDS.iter().filter(|entry| entry.group != Group::Hidden).map(|entry| entry.name);
-    let hint = match (find_old(typed), command_line::nearest(&typed.to_string_lossy(), shown)) {
+    let hint = match (find_old(typed), command_line::nearest(&typed.to_string_lossy().to_lowercase(), shown)) {
         (Some((name, _)), _) => {
             format!("{name} is an old name: mh links DIR makes the links, mh help {name} shows its options")
         }
@@ -181,7 +181,7 @@ fn no_command(typed: &OsStr) -> Failure {
 }
 
 fn not_understood(program: &str, message: String, hint: &str) -> Failure {
-    Failure::Refused { program: program.to_owned(), refused: Refused { message, hints: vec![hint.to_owned()] } }
+    Failure::Refused { program: program.to_owned(), refused: RefusedLine { message, hints: vec![hint.to_owned()] } }
 }
 
 /// The program as a whole: for the overview and for what is generated.
@@ -224,7 +224,7 @@ mod tests {
     fn refused(typed: &str) -> (String, String) {
         let words: Vec<OsString> = ["mh"].into_iter().chain(typed.split(' ')).map(OsString::from).collect();
         match dispatch(words) {
-            Err(Failure::Refused { program, refused: Refused { message, hints } }) => {
+            Err(Failure::Refused { program, refused: RefusedLine { message, hints } }) => {
                 (format!("{program}: {message}"), hints.join(" / "))
             }
             other => panic!("{typed}: {other:?}"),
@@ -234,6 +234,7 @@ mod tests {
     #[test]
     fn what_is_no_command_names_the_nearest() {
         assert_eq!(refused("tmap"), ("mh: there is no command 'tmap'".into(), "mh tamp is a command".into()));
+        assert_eq!(refused("TAMP").1, "mh tamp is a command");
         assert_eq!(refused("nonsense").1, "mh help shows the commands");
         assert!(refused("gzip a").1.contains("mh links DIR"));
         assert_eq!(refused("--nonsense").0, "mh: unexpected argument '--nonsense'");

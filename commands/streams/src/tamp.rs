@@ -238,8 +238,9 @@ fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failu
     args.shared.settle(&context.settings.crew);
     context.messages = Messages::with_progress(verbosity(args), context.terminals.obeys_orders);
     let inputs = plan::look(context, args)?;
+    let verb = if args.list { "list" } else { inputs.direction.verb(args.test) };
     for (path, why) in &inputs.left_alone {
-        tell_left_alone(context, args, inputs.direction.verb(false), path, why);
+        tell_left_alone(context, args, verb, path, why);
     }
     let job = plan::plan(context, args, inputs)?;
     if args.shared.explain {

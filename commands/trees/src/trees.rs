@@ -10,7 +10,7 @@ use crew::measures::{Access, Measures, Slots};
 use crew::scatter::Scattered;
 use crew::verdict::{Circumstances, Verdict, verdict};
 use files::staged_file::Unfinished;
-use mh_kit::command_line::{Refused, shows_options};
+use mh_kit::command_line::shows_options;
 use mh_kit::context::{Context, HeldSignals, LastActs, signal_failure};
 use mh_kit::descriptors::hands_for_descriptors;
 use mh_kit::entry::LinkProfile;
@@ -154,7 +154,7 @@ pub fn shown(path: &[u8]) -> String {
     quote(OsStr::from_bytes(path))
 }
 
-/// A wrong command line: under the old name in that tool's words and with its exit code, else in ours. Lines behind the first one are choices.
+/// A wrong command line, with the old tools' exit code: under the old name in that tool's words, else in ours. Lines behind the first one are choices.
 pub fn usage(context: &Context, message: &str) -> Failure {
     let program = &context.program;
     if !program.starts_with("mh ") {
@@ -162,13 +162,13 @@ pub fn usage(context: &Context, message: &str) -> Failure {
         return Failure::InWordsOfOthers { text, code: 1 };
     }
     let mut lines = message.lines();
-    let message = lines.next().unwrap_or_default().to_owned();
+    let message = lines.next().unwrap_or_default();
     let choices: Vec<&str> = lines.filter_map(|line| line.strip_prefix("  - ")).collect();
     let hint = match choices.is_empty() {
         true => shows_options(program),
         false => format!("it is one of {}", choices.join(", ")),
     };
-    Failure::Refused { program: program.clone(), refused: Refused { message, hints: vec![hint] } }
+    Failure::InWordsOfOthers { text: format!("{program}: {message}\n  hint: {hint}"), code: 1 }
 }
 
 /// Hands of a run.

@@ -5,3 +5,4 @@ mh tamp --thread 2 --decompres -c nosuch; echo $?
 mh tamp -o d a; echo $?
 mh tamp -l a; echo $?
 mh tamp d e; echo $?
+mh tamp -l d; echo $?
