@@ -10,7 +10,6 @@ use crew::measures::{Access, Measures, Slots};
 use crew::scatter::Scattered;
 use crew::verdict::{Circumstances, Verdict, verdict};
 use files::staged_file::Unfinished;
-use mh_kit::command_line::shows_options;
 use mh_kit::context::{Context, HeldSignals, LastActs, signal_failure};
 use mh_kit::descriptors::hands_for_descriptors;
 use mh_kit::entry::LinkProfile;
@@ -154,21 +153,13 @@ pub fn shown(path: &[u8]) -> String {
     quote(OsStr::from_bytes(path))
 }
 
-/// A wrong command line, with the old tools' exit code: under the old name in that tool's words, else in ours. Lines behind the first one are choices.
+/// What the old tools say about a wrong command line, with their exit code.
 pub fn usage(context: &Context, message: &str) -> Failure {
     let program = &context.program;
-    if !program.starts_with("mh ") {
-        let text = format!("{program}: {message}\nTry '{program} --help' for more information.");
-        return Failure::InWordsOfOthers { text, code: 1 };
+    Failure::InWordsOfOthers {
+        text: format!("{program}: {message}\nTry '{program} --help' for more information."),
+        code: 1,
     }
-    let mut lines = message.lines();
-    let message = lines.next().unwrap_or_default();
-    let choices: Vec<&str> = lines.filter_map(|line| line.strip_prefix("  - ")).collect();
-    let hint = match choices.is_empty() {
-        true => shows_options(program),
-        false => format!("it is one of {}", choices.join(", ")),
-    };
-    Failure::InWordsOfOthers { text: format!("{program}: {message}\n  hint: {hint}"), code: 1 }
 }
 
 /// Hands of a run.
