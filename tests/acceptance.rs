@@ -16,6 +16,7 @@ mod mtwrite;
 mod old_names;
 mod package;
 mod place;
+mod progress;
 mod survive;
 mod swaps;
 mod systime;

@@ -18,6 +18,7 @@ mod old_end;
 mod old_style;
 mod packer;
 mod pax_options;
+mod progress;
 mod small;
 mod there;
 mod totals;
@@ -30,7 +31,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use crew::budget::{Lease, Request, Waiting};
 use crew::pipeline::Executor;
-use crew::tally::Tally;
 use mh_kit::context::{Context, signal_failure};
 use mh_kit::descriptors::hands_for_descriptors;
 use mh_kit::entry::{Entry, Group, LinkProfile, Signals};
@@ -43,8 +43,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use terminal::{Progress, ProgressSample, quote};
+use terminal::quote;
 
 /// How messages begin.
 const NAME: &str = "mh tar";
@@ -302,15 +301,4 @@ fn idle_directories<'a>(args: &'a TarArgs, matches: &ArgMatches) -> &'a [PathBuf
     let directories = matches.indices_of("directory").into_iter().flatten();
     let used = directories.filter(|index| Some(*index) < last_name).count();
     &args.directory[used..]
-}
-
-/// The line that says how far it is.
-fn show_progress(context: &Context, name: &str, total_bytes: Option<u64>, tally: &Arc<Tally>) -> Progress {
-    let (tally, label) = (Arc::clone(tally), name.to_owned());
-    Progress::start(&context.messages, move || ProgressSample {
-        label: label.clone(),
-        done_bytes: tally.bytes_in(),
-        total_bytes,
-        hands: tally.hands(),
-    })
 }

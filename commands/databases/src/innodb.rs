@@ -182,6 +182,7 @@ fn progress(context: &Context, job: &CheckJob, tally: &Arc<Tally>) -> Progress {
         label: label.clone(),
         done_bytes: tally.bytes_in(),
         total_bytes: Some(bytes),
-        hands: tally.hands(),
+        hands: Some(tally.hands()),
+        ..ProgressSample::default()
     })
 }

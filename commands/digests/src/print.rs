@@ -95,7 +95,8 @@ fn progress(context: &Context, tally: &Arc<DigestTally>, total_bytes: Option<u64
         label: counted(tally.files(), "file"),
         done_bytes: tally.bytes(),
         total_bytes,
-        hands: tally.hands(),
+        hands: Some(tally.hands()),
+        ..ProgressSample::default()
     }))
 }
 

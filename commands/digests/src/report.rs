@@ -7,7 +7,7 @@ use crew::clocks::StageClock;
 use crew::measures::Measures;
 use crew::verdict::{Bound, Circumstances, Verdict, verdict};
 use mh_kit::context::Context;
-use mh_kit::report::{bound_sentence, counted, forecast_sentence, hint, json_line, seconds_text};
+use mh_kit::report::{bound_sentence, counted, hint, json_line, outlook, seconds_text};
 use mh_kit::shared_args::ReportFormat;
 use mh_kit::width::sentence;
 use serde::Serialize;
@@ -85,8 +85,8 @@ fn text(finished: &DigestReport<'_>, verdict: &Verdict) -> String {
     if let Some(whose) = finished.hands_from {
         text.push_str(&format!("its hands were {whose}.\n"));
     }
-    if let Some(forecast) = &verdict.forecast {
-        text.push_str(&format!("{}\n", forecast_sentence(forecast)));
+    if let Some(line) = outlook(verdict) {
+        text.push_str(&format!("{line}\n"));
     }
     if let Some(step) = &verdict.next_step {
         text.push_str(&format!("hint: {}\n", hint(step)));

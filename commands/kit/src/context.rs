@@ -104,6 +104,11 @@ impl Context {
         Ok(Self::on(Host::real(), terminals, settings))
     }
 
+    /// Whether the program was called by its own name, not by that of an old tool.
+    pub fn has_own_name(&self) -> bool {
+        self.program == "mh" || self.program.starts_with("mh ")
+    }
+
     /// On `host`: asks neither the environment nor the kernel, so that plans for any machine can be made and compared.
     pub fn on(host: Host, terminals: Terminals, settings: Settings) -> Self {
         let on_the_host = host.clone();

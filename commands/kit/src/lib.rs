@@ -8,6 +8,7 @@ pub mod entry;
 pub mod failure;
 pub mod instrument;
 pub mod outset;
+pub mod progress;
 pub mod report;
 pub mod screen;
 pub mod settings;

@@ -40,6 +40,12 @@ pub struct Finished<'a> {
     /// What an archive's index was good for, in a word, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<String>,
+    /// Members of an archive.
+    #[serde(skip)]
+    pub members: Option<u64>,
+    /// The name of the file that was made.
+    #[serde(skip)]
+    pub made: Option<String>,
     /// What decides which next step is still open.
     #[serde(skip)]
     pub circumstances: Circumstances,
@@ -126,6 +132,15 @@ fn plan_text(plan: &Plan) -> String {
     format!("plan: {}\n{table}", terminal::printable(&plan.purpose))
 }
 
+/// The end of a run: its report, if that was asked for, or a line for those who have seen its progress.
+pub fn conclude(context: &Context, finished: &Finished<'_>, report: Option<ReportFormat>, is_verbose: bool) {
+    let took = Duration::from_nanos(finished.measures.wall_ns);
+    match report {
+        Some(format) => show_report(context, finished, format),
+        None => crate::progress::summarize(context, took, is_verbose, || summary(finished)),
+    }
+}
+
 /// `--report`: on standard error, since standard output may be data.
 pub fn show_report(context: &Context, finished: &Finished<'_>, format: ReportFormat) {
     let verdict = verdict(finished.measures, &finished.circumstances);
@@ -151,6 +166,9 @@ fn report_json(finished: &Finished<'_>, verdict: &Verdict) -> String {
 /// `41.2 GB -> 13.9 GB (66.2 % smaller)`.
 pub fn sizes(totals: &ReportTotals, is_compression: bool) -> String {
     let (from, to) = (totals.bytes_in, totals.bytes_out);
+    if from == to {
+        return terminal::bytes(from);
+    }
     let change = match is_compression {
         true if from > 0 && to <= from => format!(" ({} smaller)", terminal::percentage(1.0 - to as f64 / from as f64)),
         true if from > 0 => format!(" ({} larger)", terminal::percentage(to as f64 / from as f64 - 1.0)),
@@ -159,23 +177,48 @@ pub fn sizes(totals: &ReportTotals, is_compression: bool) -> String {
     format!("{} -> {}{change}", terminal::bytes(from), terminal::bytes(to))
 }
 
-fn report_text(finished: &Finished<'_>, verdict: &Verdict) -> String {
-    let measures = finished.measures;
-    let seconds = measures.wall_ns as f64 / 1e9;
+/// LIMIT: columns of a summary: of a terminal of the usual width.
+const SUMMARY_COLUMNS: usize = 79;
+
+/// `db.export: 41.2 GB -> 15.7 GB (61.8 % smaller), db.export.zst, in 33.4 s, 1.23 GB/s`, without the name of what was made if that is too long.
+fn summary(finished: &Finished<'_>) -> String {
+    let members = finished.members.map_or(String::new(), |members| format!(", {}", counted(members, "member")));
+    let line = |subject: &str, made: &str| headline(subject, finished, made) + &members;
+    let made = finished.made.as_ref().map_or(String::new(), |name| format!(", {name},"));
+    let whole = line(finished.subject, &made);
+    if terminal::columns(&whole) <= SUMMARY_COLUMNS {
+        return whole;
+    }
+    const SHORTEST_SUBJECT: usize = 12;
+    let room = SUMMARY_COLUMNS.saturating_sub(terminal::columns(&line("", ""))).max(SHORTEST_SUBJECT);
+    line(&terminal::shorten_middle(finished.subject, room), "")
+}
+
+/// The first line of a report.
+fn headline(subject: &str, finished: &Finished<'_>, made: &str) -> String {
+    let seconds = finished.measures.wall_ns as f64 / 1e9;
     let plain = if finished.is_compression { finished.totals.bytes_in } else { finished.totals.bytes_out };
     // What was read and written of files that failed says nothing about how well they can be packed.
     let (change, failed) = match finished.failed {
         Some(Failed { files, of }) => (false, format!("; {files} of {} failed", counted(of as u64, "file"))),
         None => (finished.is_compression, String::new()),
     };
-    let mut text = format!(
-        "{}: {} in {}, {}{failed}\n\nwhere the time went\n{}",
-        finished.subject,
-        sizes(&finished.totals, change),
+    // Of an archive that is extracted only what came out tells something.
+    let sizes = match (finished.members, finished.is_compression) {
+        (Some(_), false) => terminal::bytes(finished.totals.bytes_out),
+        _ => sizes(&finished.totals, change),
+    };
+    format!(
+        "{subject}: {sizes}{made} in {}, {}{failed}",
         seconds_text(seconds),
         terminal::rate(plain as f64 / seconds.max(1e-9)),
-        stage_table(measures),
-    );
+    )
+}
+
+fn report_text(finished: &Finished<'_>, verdict: &Verdict) -> String {
+    let measures = finished.measures;
+    let mut text =
+        format!("{}\n\nwhere the time went\n{}", headline(finished.subject, finished, ""), stage_table(measures));
     writeln!(text, "{}", bound_sentence(verdict, measures)).expect("writing to a string");
     if let Some(kept) = &finished.kept_up {
         writeln!(text, "{}", kept_sentence(kept, measures, &finished.totals, finished.failed.as_ref()))
@@ -442,5 +485,57 @@ mod tests {
             Some("no forecast: other programs took the cores for 40 % of the run's time.")
         );
         assert_eq!(outlook(&verdict(None)), None, "the run was too short");
+    }
+
+    #[test]
+    fn what_is_neither_smaller_nor_larger_has_one_size() {
+        let totals = |bytes_in, bytes_out| ReportTotals { bytes_in, bytes_out, ..ReportTotals::default() };
+        assert_eq!(sizes(&totals(718_090_240, 718_090_240), true), "718 MB");
+        assert_eq!(sizes(&totals(1000, 300), true), "1 kB -> 300 B (70.0 % smaller)");
+    }
+
+    #[test]
+    fn a_summary_fits_the_usual_terminal() {
+        let measures = Measures {
+            wall_ns: 33_400_000_000,
+            reading: Access::AtOffsets,
+            writing: Access::AtOffsets,
+            stage_names: ["read", "compress", "write"],
+            width: 2,
+            workers: 2,
+            slots: crew::measures::Slots { given: 4, wanted: 4, hands_wanted: 2 },
+            chunks: 9,
+            lanes: 1,
+            bytes_in: 0,
+            bytes_out: 0,
+            clocks: crew::clocks::Clocks::default(),
+            process_cpu_ns: 0,
+        };
+        let summary_of = |subject: &str, made: Option<&str>| {
+            summary(&Finished {
+                subject,
+                totals: ReportTotals { bytes_in: 41_200_000_000, bytes_out: 15_700_000_000, ..ReportTotals::default() },
+                failed: None,
+                is_compression: true,
+                measures: &measures,
+                kept_up: None,
+                hands_from: None,
+                width_why: None,
+                index: None,
+                members: None,
+                made: made.map(str::to_owned),
+                circumstances: Circumstances::default(),
+            })
+        };
+        assert_eq!(
+            summary_of("db", Some("db.zst")),
+            "db: 41.2 GB -> 15.7 GB (61.9 % smaller), db.zst, in 33.4 s, 1.23 GB/s"
+        );
+        let cut = summary_of("the-export-of-the-database.sql", Some("the-export-of-the-database.sql.zst"));
+        assert_eq!(terminal::columns(&cut), SUMMARY_COLUMNS);
+        assert!(
+            cut.starts_with("the-export") && cut.contains(".sql: 41.2 GB -> 15.7 GB (61.9 % smaller) in "),
+            "{cut}"
+        );
     }
 }

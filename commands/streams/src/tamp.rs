@@ -30,6 +30,7 @@ use manners::{Event, Manners};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, LinkProfile, Signals};
 use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::progress;
 use mh_kit::report::{self, Failed, Finished};
 use mh_kit::shared_args::SharedArgs;
 use mh_kit::sharing::{self, Shared};
@@ -407,18 +408,25 @@ fn others_cpu_ns(context: &Context, before: Option<ProcessorTime>, measures: &Me
     (busy_ticks * tick_ns).saturating_sub(measures.process_cpu_ns)
 }
 
-/// The progress line, unless the data go to the same terminal.
+/// The progress line, unless the data go to somebody at the same terminal.
 fn show_progress(context: &Context, job: &Job, tally: &Arc<Tally>) -> Option<Progress> {
-    if (job.one_output && context.terminals.stdout) || !job.manners.shows_progress {
+    if goes_to_somebody(context, job) || !job.manners.shows_progress {
         return None;
     }
     let (tally, label, total_bytes) = (Arc::clone(tally), job.label.clone(), job.total_bytes);
     Some(Progress::start(&context.messages, move || ProgressSample {
         label: label.clone(),
-        done_bytes: tally.bytes_in(),
+        done_bytes: tally.bytes_done(),
         total_bytes,
-        hands: tally.hands(),
+        hands: Some(tally.hands()),
+        ..ProgressSample::default()
     }))
+}
+
+/// Whether what comes out is read on the terminal, or by a program that may have it for itself (`less`).
+fn goes_to_somebody(context: &Context, job: &Job) -> bool {
+    let is_read = !job.direction.is_compression() && progress::output_is_piped();
+    job.one_output && (context.terminals.stdout || is_read)
 }
 
 /// Gives an uncompressed file the time that its compressed file tells, where it is wanted. The bytes are there; only the time may not be.
@@ -456,7 +464,8 @@ fn tell(context: &Context, job: &Job, lane: &Lane, closed: &LaneOutcome) {
             let totals = report::sizes(&reported(&closed.totals), job.direction.is_compression());
             let keeps = lane.source == SourceFate::Keep || closed.remark == Some(Remark::EndsEarly);
             let done = Event::Done { input, output, totals: &closed.totals, keeps, way, alone: job.lanes.len() == 1 };
-            if !job.manners.say(context, &done) {
+            let told_at_end = job.lanes.len() == 1 && has_summary(context, job) && progress::is_shown(context);
+            if !job.manners.say(context, &done) && !told_at_end {
                 context.messages.detail(NAME, &format!("{name}: {totals}"));
             }
         }
@@ -519,6 +528,18 @@ fn kept_up(kept: KeptUp) -> report::ReportKeptUp {
     report::ReportKeptUp { waited_ns, level_lowest, level_highest, level_mean }
 }
 
+/// Whether the end of the run may be told in a line: by our own name alone, and to nobody who reads the data.
+fn has_summary(context: &Context, job: &Job) -> bool {
+    let is_read = context.terminals.stdout || progress::output_is_piped();
+    job.manners.voice.is_none() && !(job.one_output && is_read)
+}
+
+/// The name of the one file that is made.
+fn made(job: &Job) -> Option<String> {
+    let [Lane { output: LaneOutput::Path { path, .. }, .. }] = &job.lanes[..] else { return None };
+    path.file_name().map(|name| terminal::printable(&name.to_string_lossy()).into_owned())
+}
+
 /// Totals, the report if asked for, and the exit.
 fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outcome, Failure> {
     if ran.broken_pipe {
@@ -526,20 +547,22 @@ fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outc
     }
     let asked = job.lanes.len() + job.left_alone;
     let failed = ran.failed + job.left_alone;
-    if let Some(format) = args.shared.report {
-        let finished = Finished {
-            subject: &job.label,
-            totals: reported(&ran.totals),
-            failed: (failed > 0).then_some(Failed { files: failed, of: asked }),
-            is_compression: job.direction.is_compression(),
-            measures: &ran.measures,
-            kept_up: ran.kept.map(kept_up),
-            width_why: None,
-            hands_from: ran.hands_from,
-            index: None,
-            circumstances: Circumstances { others_cpu_ns: ran.others_cpu_ns, ..job.circumstances },
-        };
-        report::show_report(context, &finished, format);
+    let finished = Finished {
+        subject: &job.label,
+        totals: reported(&ran.totals),
+        failed: (failed > 0).then_some(Failed { files: failed, of: asked }),
+        is_compression: job.direction.is_compression(),
+        measures: &ran.measures,
+        kept_up: ran.kept.map(kept_up),
+        width_why: None,
+        hands_from: ran.hands_from,
+        index: None,
+        members: None,
+        made: made(job),
+        circumstances: Circumstances { others_cpu_ns: ran.others_cpu_ns, ..job.circumstances },
+    };
+    if args.shared.report.is_some() || has_summary(context, job) {
+        report::conclude(context, &finished, args.shared.report, args.verbose > 0);
     }
     let end = Event::End { totals: &ran.totals, done: asked - failed, asked, way: job.way, to_stdout: job.one_output };
     if job.manners.say(context, &end) {

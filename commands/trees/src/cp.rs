@@ -9,6 +9,7 @@ pub mod words;
 use crate::trees::{self, TreeReport, Words, choices};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crew::plan::Plan;
+use files::survey::{Survey, SurveyRules};
 use mh_kit::context::Context;
 use mh_kit::descriptors::directory_descriptors;
 use mh_kit::entry::{Entry, Group, Signals};
@@ -20,8 +21,9 @@ use mh_kit::width::{self, Bound};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
 use std::sync::Arc;
-use transfer::copy::{Copying, Existing, HalfDone, Job, Manner, copy};
+use transfer::copy::{Copying, Existing, FollowLinks, HalfDone, Job, Make, Manner, copy};
 use transfer::operand::{Operand, directory_of, last_part};
 use transfer::tally::Tally;
 use words::Told;
@@ -219,7 +221,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let mut refused = found.refused;
     let mut jobs = found.jobs;
     let above = if args.parents { parents::make(&words, &mut jobs, &manner, &mut refused) } else { Vec::new() };
-    let finished = copy_all(context, &args.shared, &words, &manner, &jobs, what(&args, &jobs))?;
+    let finished = copy_all(context, &args.shared, &words, &manner, &jobs, what(&args, &jobs), "copying")?;
     refused += parents::finish(&words, &above, &manner);
     refused += if args.fsync { bring_to_disk(&words, &finished.roots) } else { 0 };
     trees::report(context, &args.shared, &finished.report);
@@ -269,6 +271,7 @@ pub fn copy_all(
     manner: &Manner,
     jobs: &[Job],
     what: String,
+    doing: &str,
 ) -> Result<Finished, Failure> {
     let tally = Arc::new(Tally::default());
     let half_done = HalfDone::default();
@@ -291,14 +294,32 @@ pub fn copy_all(
         descriptors: (directory_descriptors() / 2).max(1),
         half_done: &half_done,
     };
-    let progress = trees::progress(&context.messages, "copied", &tally);
+    let shows_names = manner.tells_all && context.terminals.stdout;
+    let label = trees::label(doing, jobs.iter().map(|job| job.source.as_slice()));
+    let progress = if shows_names { None } else { trees::progress(context, label, survey(manner, jobs), &tally) };
     let copied = copy(&copying, hands.width, &hands.lease);
     drop(progress);
     files::set_umask(umask);
     let (measured, ways, hands_from) = (hands.told(copied.measured), copied.ways, hands.from());
     let (counts, dry_run, width_why) = (tally.counts(), copying.manner.pretends, hands.why());
-    let report = TreeReport { verb: "copied", dry_run, counts, measured, ways, width_why, hands_from };
+    let (verb, is_verbose) = ("copied", manner.tells_all);
+    let report = TreeReport { verb, dry_run, is_verbose, counts, measured, ways, width_why, hands_from };
     Ok(Finished { report, roots: copied.roots, is_complete: copied.is_complete })
+}
+
+/// Counts what there is to copy; none if less than all of it may be copied, or more.
+fn survey(manner: &Manner, jobs: &[Job]) -> Option<Survey> {
+    let replaces_all = manner.existing == Existing::Replace && !manner.update && manner.skip_same.is_none();
+    let goes_everywhere = !manner.one_file_system && manner.follow != FollowLinks::Always && !manner.contents;
+    if !(replaces_all && goes_everywhere && manner.make == Make::Copies && !manner.pretends) {
+        return None;
+    }
+    let rules = SurveyRules {
+        weigh: |metadata| if metadata.is_file() { metadata.len() } else { 0 },
+        follows_operands: manner.follow == FollowLinks::Operands,
+        weighs_links_once: manner.keep.links,
+    };
+    Some(Survey::new(jobs.iter().map(|job| PathBuf::from(OsStr::from_bytes(&job.source))).collect(), rules))
 }
 
 /// Nothing that is asked or shown waits for somebody, nor does what is read or written over: a pipe in a file's place would.

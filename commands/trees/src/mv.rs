@@ -238,7 +238,7 @@ fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, elsewhere: E
     };
     let (jobs, kept): (Vec<Job>, Vec<_>) = elsewhere.into_jobs().unzip();
     let what = format!("mv of {}", counted(jobs.len() as u64, "argument"));
-    let Finished { report, is_complete, .. } = copy_all(context, &args.shared, words, &manner, &jobs, what)?;
+    let Finished { report, is_complete, .. } = copy_all(context, &args.shared, words, &manner, &jobs, what, "moving")?;
     let mut complete = Vec::new();
     for ((job, kept), is_complete) in jobs.into_iter().zip(kept).zip(is_complete) {
         match kept {

@@ -169,13 +169,16 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let outset =
         if is_quick { outset::outset(operands.iter().map(|path| operand::directory_of(path))) } else { Outset::Lasts };
     let hands = trees::hands(context, &args.shared, what(&args), outset, || bound(context, &args.shared, &operands))?;
-    let progress = trees::progress(&context.messages, "removed", &tally);
+    let shows_names = removal.tells_all && context.terminals.stdout;
+    let label = trees::label("removing", operands.iter().map(Vec::as_slice));
+    let progress = if shows_names { None } else { trees::progress(context, label, None, &tally) };
     let measured = remove(&removal, hands.width, &hands.lease);
     drop(progress);
     let counts = tally.counts();
     let finished = TreeReport {
         verb: "removed",
         dry_run: removal.pretends,
+        is_verbose: args.verbose,
         counts,
         measured: hands.told(measured),
         ways: Vec::new(),
@@ -221,7 +224,7 @@ pub fn remove_quietly(
     };
     let what = "mv: removing what was copied".to_owned();
     let hands = trees::hands(context, shared, what, Outset::Lasts, || bound(context, shared, operands))?;
-    let progress = trees::progress(&context.messages, "removed", &tally);
+    let progress = trees::progress(context, trees::label("removing", operands.iter().map(Vec::as_slice)), None, &tally);
     remove(&removal, hands.width, &hands.lease);
     drop(progress);
     Ok(tally.counts().failed)

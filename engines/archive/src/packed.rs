@@ -83,6 +83,8 @@ pub struct Decoding<'a> {
     pub lease: &'a dyn Lease,
     /// How much may come of it.
     pub growth: Growth,
+    /// Where its compressed bytes are counted.
+    pub tally: Arc<Tally>,
     /// How large memory may be that several blocks share. It is used again when all of them were read.
     pub shared_bytes_max: usize,
 }
@@ -154,7 +156,7 @@ pub fn decode_beside<T>(what: &Decoding<'_>, read: impl FnOnce(Decoded) -> T) ->
     let (sender, blocks) = sync_channel::<Block>(BLOCKS_AHEAD);
     let (emptied, recycled) = channel::<Vec<u8>>();
     let failed = Arc::new(Mutex::new(None));
-    let packed = Arc::new(Tally::default());
+    let packed = Arc::clone(&what.tally);
     let decoded = Decoded {
         blocks,
         ahead: None,

@@ -11,6 +11,7 @@ pub struct Tally {
     left: AtomicU64,
     bytes: AtomicU64,
     failed: AtomicU64,
+    bytes_under_way: AtomicU64,
 }
 
 /// Counts at one moment.
@@ -42,6 +43,23 @@ impl Tally {
         }
     }
 
+    /// Bytes that are copied, those included that a step has copied and not counted yet: for a progress line.
+    pub fn bytes_so_far(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed) + self.bytes_under_way.load(Ordering::Relaxed)
+    }
+
+    /// Adds bytes that were copied in the middle of a step.
+    pub(crate) fn pass(&self, bytes: u64) {
+        self.bytes_under_way.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// The step that has passed `bytes` is over, and counts what it did.
+    pub(crate) fn end_step(&self, bytes: u64) {
+        if bytes > 0 {
+            self.bytes_under_way.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
     /// Adds what a worker did in one step.
     pub fn add(&self, counts: Counts) {
         let add = |counter: &AtomicU64, value: u64| {
@@ -54,5 +72,20 @@ impl Tally {
         add(&self.left, counts.left);
         add(&self.bytes, counts.bytes);
         add(&self.failed, counts.failed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_in_the_middle_of_a_step_are_shown_at_once_and_counted_once() {
+        let tally = Tally::default();
+        tally.pass(700);
+        assert_eq!((tally.bytes_so_far(), tally.counts().bytes), (700, 0));
+        tally.end_step(700);
+        tally.add(Counts { bytes: 1000, ..Counts::default() });
+        assert_eq!((tally.bytes_so_far(), tally.counts().bytes), (1000, 1000));
     }
 }

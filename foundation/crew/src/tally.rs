@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 #[derive(Debug, Default)]
 pub struct Tally {
     bytes_in: AtomicU64,
+    bytes_done: AtomicU64,
     bytes_out: AtomicU64,
     chunks: AtomicU64,
     hands: AtomicUsize,
@@ -16,6 +17,11 @@ impl Tally {
     /// Bytes taken from all sources.
     pub fn bytes_in(&self) -> u64 {
         self.bytes_in.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of sources that the work has gone through, also in the middle of chunks whose work says how far it is.
+    pub fn bytes_done(&self) -> u64 {
+        self.bytes_done.load(Ordering::Relaxed)
     }
 
     /// Bytes handed to all sinks.
@@ -37,6 +43,11 @@ impl Tally {
     pub(crate) fn took(&self, bytes: u64) {
         self.chunks.fetch_add(1, Ordering::Relaxed);
         self.bytes_in.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts `bytes` of a source that the work has gone through.
+    pub(crate) fn did(&self, bytes: u64) {
+        self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Counts `bytes` handed to a sink.

@@ -13,6 +13,7 @@ mod root;
 pub mod staged_file;
 mod status;
 pub mod straight;
+pub mod survey;
 
 pub use argument::{PATH_BYTES_MAX, PathArgument};
 pub use attributes::{FileReference, UNCHANGED};

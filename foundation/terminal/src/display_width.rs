@@ -2,7 +2,7 @@
 //! wide characters and emoji take two, all others one. A terminal that draws otherwise gets an uneven table, nothing worse.
 
 /// Columns that `text` takes.
-pub(crate) fn columns(text: &str) -> usize {
+pub fn columns(text: &str) -> usize {
     text.chars().map(letter_columns).sum()
 }
 
@@ -25,6 +25,36 @@ pub(crate) fn shorten(text: &str, limit: usize) -> String {
     kept + mark
 }
 
+/// The ends of `text` that fit into `limit` columns together, with `..` between them: both ends of a path tell most.
+pub fn shorten_middle(text: &str, limit: usize) -> String {
+    const MARK: &str = "..";
+    let whole = columns(text);
+    if whole <= limit || limit <= MARK.len() {
+        return shorten(text, limit);
+    }
+    let room = limit - MARK.len();
+    let front = shorten_without_mark(text, room.div_ceil(2));
+    let behind = whole - (room - columns(&front));
+    let (mut passed, mut end) = (0, String::new());
+    for letter in text.chars() {
+        if passed >= behind {
+            end.push(letter);
+        }
+        passed += letter_columns(letter);
+    }
+    front + MARK + &end
+}
+
+/// The longest start that fits.
+fn shorten_without_mark(text: &str, limit: usize) -> String {
+    let mut taken = 0;
+    let fits = |letter: &char| {
+        taken += letter_columns(*letter);
+        taken <= limit
+    };
+    text.chars().take_while(fits).collect()
+}
+
 fn letter_columns(letter: char) -> usize {
     match letter as u32 {
         0x0300..=0x036f | 0x1ab0..=0x1aff | 0x1dc0..=0x1dff | 0x20d0..=0x20ff | 0xfe00..=0xfe0f | 0xfe20..=0xfe2f => 0,
@@ -44,6 +74,18 @@ mod tests {
         assert_eq!(columns("größe"), 5);
         assert_eq!(columns("e\u{301}"), 1);
         assert_eq!(columns("数据"), 4);
+    }
+
+    #[test]
+    fn a_text_cut_in_the_middle_keeps_both_ends_and_fits() {
+        assert_eq!(shorten_middle("database", 8), "database");
+        assert_eq!(shorten_middle("a-long-export.sql", 11), "a-lon...sql");
+        assert_eq!(shorten_middle("数据数据数据", 9), "数据..据");
+        for text in ["a-long-export.sql", "数据a数据b数据", "e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}"] {
+            for limit in 0..20 {
+                assert!(columns(&shorten_middle(text, limit)) <= limit, "{text} {limit}");
+            }
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod screen;
 mod table;
 mod units;
 
+pub use display_width::{columns, shorten_middle};
 pub use durations::{DurationError, parse_duration};
 pub use emphasis::{Tint, wrapped, wrapped_line};
 pub use messages::{KeptMessages, Messages, Verbosity};

@@ -2,7 +2,7 @@
 //! Nothing appears in the first half second, nothing remains at the end. What is drawn is a pure function of sample, rate,
 //! time and width.
 
-use crate::display_width::{columns, shorten};
+use crate::display_width::{columns, shorten, shorten_middle};
 use crate::messages::Messages;
 use crate::quote::printable;
 use crate::screen::Screen;
@@ -22,8 +22,12 @@ pub struct ProgressSample {
     pub done_bytes: u64,
     /// Bytes of the source, if known.
     pub total_bytes: Option<u64>,
-    /// Hands at work.
-    pub hands: usize,
+    /// Entries of a tree that are done, for runs that count them.
+    pub done_entries: Option<u64>,
+    /// Entries of the tree, if known.
+    pub total_entries: Option<u64>,
+    /// Hands at work, for runs that count them.
+    pub hands: Option<usize>,
 }
 
 /// Earlier, short runs would flicker; later, a person wonders whether anything happens.
@@ -138,14 +142,14 @@ fn draw_until_stopped(screen: &Screen, stop: &Stop, mut sample: impl FnMut() -> 
     let cleared = ClearAtEnd(screen);
     let started = Instant::now();
     let mut recent = RecentRate::default();
-    recent.note(Duration::ZERO, sample().done_bytes);
+    recent.note(Duration::ZERO, sample().counted());
     let mut pause = FIRST_DRAWN_AFTER;
     while !stop.rings_within(pause) {
         pause = REDRAWN_EVERY;
         let (sample, elapsed) = (sample(), started.elapsed());
-        recent.note(elapsed, sample.done_bytes);
+        recent.note(elapsed, sample.counted());
         match screen.columns() {
-            Some(width) => screen.draw(&render_line(&sample, recent.bytes_per_second(), elapsed, width)),
+            Some(width) => screen.draw(&render_line(&sample, recent.a_second(), elapsed, width)),
             None => screen.abandon(),
         }
     }
@@ -160,15 +164,26 @@ impl Drop for ClearAtEnd<'_> {
     }
 }
 
-/// The mean rate over the last seconds.
+impl ProgressSample {
+    /// What the rate is of: bytes, or entries where there are no bytes.
+    fn counted(&self) -> u64 {
+        if self.counts_entries() { self.done_entries.unwrap_or(0) } else { self.done_bytes }
+    }
+
+    fn counts_entries(&self) -> bool {
+        self.done_entries.is_some() && self.done_bytes == 0
+    }
+}
+
+/// The mean rate over the last seconds, or since the beginning if nothing was counted in those: a long chunk that is not counted in parts.
 #[derive(Debug, Default)]
 struct RecentRate {
     points: VecDeque<(Duration, u64)>,
 }
 
 impl RecentRate {
-    fn note(&mut self, elapsed: Duration, done_bytes: u64) {
-        self.points.push_back((elapsed, done_bytes));
+    fn note(&mut self, elapsed: Duration, done: u64) {
+        self.points.push_back((elapsed, done));
         let horizon = elapsed.saturating_sub(RATE_WINDOW);
         // One point at or before the horizon stays, so that the window is always full.
         while self.points.get(1).is_some_and(|(time, _)| *time <= horizon) {
@@ -176,48 +191,83 @@ impl RecentRate {
         }
     }
 
-    fn bytes_per_second(&self) -> f64 {
+    fn a_second(&self) -> f64 {
         let (Some((start, before)), Some((end, after))) = (self.points.front(), self.points.back()) else { return 0.0 };
-        let seconds = end.saturating_sub(*start).as_secs_f64();
-        if seconds > 0.0 { after.saturating_sub(*before) as f64 / seconds } else { 0.0 }
+        let over = |done: u64, time: Duration| {
+            if time.is_zero() { 0.0 } else { done as f64 / time.as_secs_f64() }
+        };
+        match after.saturating_sub(*before) {
+            0 => over(*after, *end),
+            fresh => over(fresh, end.saturating_sub(*start)),
+        }
     }
 }
 
 /// Writes the line, at most `width - 1` columns (in its last column many terminals wrap):
 /// `db.export  38 %  15.7 of 41.2 GB  1.24 GB/s  left 21 s  58 hands`, or without a total
-/// `db.export  15.7 GB  1.24 GB/s  58 hands`. The label gives way first.
-pub fn render_line(sample: &ProgressSample, bytes_per_second: f64, elapsed: Duration, width: usize) -> String {
-    const SHORTEST_LABEL: usize = 8;
+/// `db.export  15.7 GB  1.24 GB/s  58 hands`, of a tree also `12,345 of 40,001 entries`. The label gives way first, in its middle; then the hands
+/// and the entries do.
+pub fn render_line(sample: &ProgressSample, a_second: f64, elapsed: Duration, width: usize) -> String {
+    const SHORTEST_LABEL: usize = 12;
     let room = width.saturating_sub(1);
     let label = printable(&sample.label);
-    let numbers = numbers(sample, bytes_per_second, elapsed).join("  ");
-    if label.is_empty() {
-        return shorten(&numbers, room);
+    let least = columns(&label).min(SHORTEST_LABEL);
+    let mut numbers = numbers(sample, a_second, elapsed);
+    let taken = |numbers: &[Number]| numbers.iter().map(|number| columns(&number.text) + 2).sum::<usize>();
+    while least + taken(&numbers) > room
+        && let Some(expendable) = numbers.iter().rposition(|number| number.gives_way)
+    {
+        numbers.remove(expendable);
     }
-    let label_room = room.saturating_sub(columns(&numbers) + 2).max(SHORTEST_LABEL);
-    shorten(&format!("{}  {numbers}", shorten(&label, label_room)), room)
+    let label_room = room.saturating_sub(taken(&numbers)).max(least);
+    let texts = numbers.into_iter().map(|number| number.text);
+    let parts: Vec<String> = std::iter::once(shorten_middle(&label, label_room)).chain(texts).collect();
+    let shown: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    shorten(&shown.join("  "), room)
 }
 
-fn numbers(sample: &ProgressSample, bytes_per_second: f64, elapsed: Duration) -> Vec<String> {
+/// A part of the line.
+struct Number {
+    text: String,
+    /// Whether it is left out where there is no room for all.
+    gives_way: bool,
+}
+
+fn numbers(sample: &ProgressSample, a_second: f64, elapsed: Duration) -> Vec<Number> {
+    let always = |text: String| Number { text, gives_way: false };
     let done = sample.done_bytes;
     // A source that has grown past its announced size has no known size.
-    let total = sample.total_bytes.filter(|total| done <= *total);
-    let mut numbers = Vec::with_capacity(5);
+    let total = sample.total_bytes.filter(|total| done <= *total && !sample.counts_entries());
+    let mut numbers = Vec::with_capacity(6);
     match total {
         Some(total) => {
             // Rounded down: 100 % is said when it is true.
             let percent = u128::from(done) * 100 / u128::from(total.max(1));
-            numbers.push(format!("{percent} %"));
-            numbers.push(units::bytes_of(done, total));
+            numbers.push(always(format!("{percent} %")));
+            numbers.push(always(units::bytes_of(done, total)));
         }
-        None => numbers.push(units::bytes(done)),
+        None if sample.counts_entries() => {}
+        None => numbers.push(always(units::bytes(done))),
     }
-    numbers.push(units::rate(bytes_per_second));
-    let left_s = total.map(|total| (total - done) as f64 / bytes_per_second);
+    if let Some(entries) = sample.done_entries {
+        let total = sample.total_entries.filter(|total| entries <= *total);
+        let of = total.map_or(String::new(), |total| format!(" of {}", units::integer(total)));
+        let noun = if total.unwrap_or(entries) == 1 { "entry" } else { "entries" };
+        let text = format!("{}{of} {noun}", units::integer(entries));
+        numbers.push(Number { text, gives_way: !sample.counts_entries() });
+    }
+    numbers.push(always(match sample.counts_entries() {
+        true => format!("{} entries/s", units::integer(a_second.max(0.0).round() as u64)),
+        false => units::rate(a_second),
+    }));
+    let left_s = total.map(|total| (total - done) as f64 / a_second);
     if let Some(left_s) = left_s.filter(|left_s| *left_s < LEFT_AT_MOST_S && elapsed >= LEFT_SHOWN_AFTER) {
-        numbers.push(format!("left {}", units::duration_coarse(Duration::from_secs_f64(left_s))));
+        numbers.push(always(format!("left {}", units::duration_coarse(Duration::from_secs_f64(left_s)))));
     }
-    numbers.push(if sample.hands == 1 { "1 hand".to_owned() } else { format!("{} hands", sample.hands) });
+    if let Some(hands) = sample.hands {
+        let text = if hands == 1 { "1 hand".to_owned() } else { format!("{hands} hands") };
+        numbers.push(Number { text, gives_way: true });
+    }
     numbers
 }
 
@@ -229,7 +279,8 @@ mod tests {
     use std::sync::mpsc;
 
     fn sample(total_bytes: Option<u64>) -> ProgressSample {
-        ProgressSample { label: "db.export".to_owned(), done_bytes: 15_712_345_678, total_bytes, hands: 58 }
+        let label = "db.export".to_owned();
+        ProgressSample { label, done_bytes: 15_712_345_678, total_bytes, hands: Some(58), ..ProgressSample::default() }
     }
 
     const LONG_AGO: Duration = Duration::from_secs(12);
@@ -243,7 +294,7 @@ mod tests {
     #[test]
     fn an_unknown_total_gives_neither() {
         assert_eq!(render_line(&sample(None), 1.24e9, LONG_AGO, 80), "db.export  15.7 GB  1.24 GB/s  58 hands");
-        let unlabelled = ProgressSample { label: String::new(), hands: 1, ..sample(None) };
+        let unlabelled = ProgressSample { label: String::new(), hands: Some(1), ..sample(None) };
         assert_eq!(render_line(&unlabelled, 1.24e9, LONG_AGO, 80), "15.7 GB  1.24 GB/s  1 hand");
     }
 
@@ -271,9 +322,45 @@ mod tests {
     #[test]
     fn the_label_gives_way_and_the_line_never_reaches_the_last_column() {
         let long = ProgressSample { label: "a-very-long-name-of-an-export.sql".to_owned(), ..sample(None) };
-        assert_eq!(render_line(&long, 1.24e9, LONG_AGO, 44), "a-very-long..  15.7 GB  1.24 GB/s  58 hands");
+        assert_eq!(render_line(&long, 1.24e9, LONG_AGO, 44), "a-very..t.sql  15.7 GB  1.24 GB/s  58 hands");
         for width in 0..60 {
             assert!(columns(&render_line(&long, 1.24e9, LONG_AGO, width)) < width.max(1), "{width}");
+        }
+    }
+
+    fn tree(done_bytes: u64, total: Option<(u64, u64)>) -> ProgressSample {
+        ProgressSample {
+            label: "copying home".to_owned(),
+            done_bytes,
+            total_bytes: total.map(|(bytes, _)| bytes),
+            done_entries: Some(12_345),
+            total_entries: total.map(|(_, entries)| entries),
+            hands: None,
+        }
+    }
+
+    #[test]
+    fn a_tree_has_entries_and_those_of_unknown_number_no_total() {
+        let known = tree(15_700_000_000, Some((41_200_000_000, 40_001)));
+        assert_eq!(
+            render_line(&known, 1.24e9, LONG_AGO, 100),
+            "copying home  38 %  15.7 of 41.2 GB  12,345 of 40,001 entries  1.24 GB/s  left 21 s"
+        );
+        let unknown = tree(15_700_000_000, None);
+        assert_eq!(render_line(&unknown, 1.24e9, LONG_AGO, 80), "copying home  15.7 GB  12,345 entries  1.24 GB/s");
+        let without_bytes = tree(0, None);
+        assert_eq!(render_line(&without_bytes, 4321.0, LONG_AGO, 80), "copying home  12,345 entries  4,321 entries/s");
+    }
+
+    #[test]
+    fn in_a_narrow_line_entries_give_way_before_what_is_left_does() {
+        let known = tree(15_700_000_000, Some((41_200_000_000, 40_001)));
+        assert_eq!(
+            render_line(&known, 1.24e9, LONG_AGO, 80),
+            "copying home  38 %  15.7 of 41.2 GB  1.24 GB/s  left 21 s"
+        );
+        for width in 0..120 {
+            assert!(columns(&render_line(&known, 1.24e9, LONG_AGO, width)) < width.max(1), "{width}");
         }
     }
 
@@ -286,14 +373,23 @@ mod tests {
     #[test]
     fn the_rate_is_that_of_the_last_seconds() {
         let mut recent = RecentRate::default();
-        assert_eq!(recent.bytes_per_second(), 0.0);
+        assert_eq!(recent.a_second(), 0.0);
         for second in 0..=20 {
             let slow_then_fast = if second <= 10 { second } else { 10 + (second - 10) * 100 };
             recent.note(Duration::from_secs(second), slow_then_fast);
         }
-        assert_eq!(recent.bytes_per_second(), 100.0);
+        assert_eq!(recent.a_second(), 100.0);
         recent.note(Duration::from_secs(21), 0);
-        assert_eq!(recent.bytes_per_second(), 0.0);
+        assert_eq!(recent.a_second(), 0.0);
+    }
+
+    #[test]
+    fn where_nothing_was_counted_lately_the_rate_is_that_since_the_beginning() {
+        let mut recent = RecentRate::default();
+        for second in 0..=20 {
+            recent.note(Duration::from_secs(second), if second < 2 { 0 } else { 600 });
+        }
+        assert_eq!(recent.a_second(), 30.0);
     }
 
     #[test]

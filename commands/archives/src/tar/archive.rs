@@ -15,6 +15,7 @@ use codec::registry;
 use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{Executor, Staffing};
+use crew::tally::Tally;
 use mh_kit::failure::Failure;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -169,6 +170,15 @@ impl Opened {
         }
     }
 
+    /// Of a run's counters, that which counts the bytes of the archive as they lie there, and how many there are: its own, or its decoder's.
+    pub fn counter<'a>(&self, own: &'a Arc<Tally>, decoder: &'a Arc<Tally>) -> (&'a Arc<Tally>, Option<u64>) {
+        match &self.way {
+            Way::AtOffsets(..) => (own, self.total_bytes),
+            Way::Packed { .. } | Way::PackedInOrder(..) => (decoder, self.total_bytes),
+            Way::InOrder(..) | Way::Device(..) | Way::Chosen(..) | Way::Program(..) => (own, None),
+        }
+    }
+
     /// Reads it, its decoder within `room` bytes: `read` gets it plain. Says in the end what the decoder measured, if it had one of
     /// ours, and whether another program that unpacked it failed.
     pub fn with_feed<T>(
@@ -176,15 +186,18 @@ impl Opened {
         room: u64,
         lease: &dyn Lease,
         width: usize,
+        tally: &Arc<Tally>,
         read: impl FnOnce(Feed) -> T,
     ) -> Result<(T, Option<Measures>), Failure> {
         let told = |error: io::Error| could_not("read", Path::new(&self.name).as_os_str(), &error);
-        let growth = self.growth;
+        let (growth, tally) = (self.growth, Arc::clone(tally));
         match self.way {
             Way::AtOffsets(file, from) => Ok((read(Feed::File(FileSource::new(file, from).map_err(told)?)), None)),
             Way::InOrder(head, file) => Ok((read(Feed::Blocks(piped(head, file))), None)),
             Way::Device(head, file) => Ok((read(Feed::Blocks(piped(head, file).endless())), None)),
-            Way::Packed { input, facts, .. } => Ok(decoded(Packed { input, facts, room, growth }, lease, width, read)),
+            Way::Packed { input, facts, .. } => {
+                Ok(decoded(Packed { input, facts, room, growth, tally }, lease, width, read))
+            }
             Way::Chosen(units, spots) => {
                 Ok((read(Feed::Blocks(BlockSource::new(Box::new(ChosenMembers::new(*units, spots))))), None))
             }
@@ -193,8 +206,12 @@ impl Opened {
                 let path = PathBuf::from(format!("/proc/self/fd/{}", ours.as_raw_fd()));
                 Ok(std::thread::scope(|scope| {
                     scope.spawn(move || forward(&head, file, theirs));
-                    let done =
-                        decoded(Packed { input: LaneInput::Path(path), facts, room, growth }, lease, width, read);
+                    let done = decoded(
+                        Packed { input: LaneInput::Path(path), facts, room, growth, tally },
+                        lease,
+                        width,
+                        read,
+                    );
                     drop(ours);
                     done
                 }))
@@ -243,15 +260,16 @@ struct Packed {
     facts: &'static FormatFacts,
     room: u64,
     growth: Growth,
+    tally: Arc<Tally>,
 }
 
 fn decoded<T>(what: Packed, lease: &dyn Lease, width: usize, read: impl FnOnce(Feed) -> T) -> (T, Option<Measures>) {
     let (fitting, unit_bytes) = memory::decoding(what.room, width, what.facts);
-    let (limits, input, growth) = (decode_limits(unit_bytes), what.input, what.growth);
+    let (limits, input, growth, tally) = (decode_limits(unit_bytes), what.input, what.growth, what.tally);
     let shared_bytes_max = memory::shared_bytes(what.room, width, what.facts) as usize;
     let memory::Fitting { width, slots, .. } = fitting;
     let staffing = Staffing { width, slots, lanes_at_once: 1, mode: Executor::Threaded };
-    let decoding = Decoding { input, limits, staffing, lease, growth, shared_bytes_max };
+    let decoding = Decoding { input, limits, staffing, lease, growth, tally, shared_bytes_max };
     let (done, measures) = decode_beside(&decoding, |decoded| read(Feed::Blocks(BlockSource::new(Box::new(decoded)))));
     (done, Some(measures))
 }

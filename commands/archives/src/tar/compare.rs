@@ -33,7 +33,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     index::report(context, args, index::narrow(args, &mut opened, &chosen).as_ref());
     let mut lines = MemberLines::on_stdout();
     let (compared, _decoding) =
-        opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, |feed| {
+        opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, &Default::default(), |feed| {
             compare(context, args, feed, &mut chosen, &mut lines)
         })?;
     lines.flush();

@@ -34,6 +34,7 @@ use files::{Directory, Identity, how};
 use mh_kit::context::Context;
 use mh_kit::descriptors::half_of_descriptors;
 use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::progress::output_is_piped;
 use mh_kit::report::ReportTotals;
 use mh_kit::report::{self, Finished, counted};
 use std::collections::{HashMap, HashSet};
@@ -592,7 +593,7 @@ impl Run<'_> {
         let staffing = Staffing { width, slots, lanes_at_once: 1, mode: super::mode(self.args) };
         let tally = Arc::new(Tally::default());
         let name = self.args.file.as_deref().map_or("standard output".to_owned(), terminal::quote);
-        let progress = (self.args.verbose == 0).then(|| super::show_progress(context, &name, None, &tally));
+        let progress = super::progress::of_creating(context, self.args, &name, &tally);
         let measures = create(&what, &staffing, &*self.workers.share_of(lease.as_ref()), &tally);
         drop(progress);
         let error = what.ended.lock().take();
@@ -627,24 +628,26 @@ impl Run<'_> {
         }
         let bytes_in = measures.bytes_in;
         let bytes_out = self.packed_bytes().unwrap_or(measures.bytes_out);
-        if let Some(format) = self.args.shared.report {
-            let finished = Finished {
-                subject: &name,
-                totals: ReportTotals { bytes_in, bytes_out, units: told.members, streamed_units: 0 },
-                failed: None,
-                is_compression: self.packing.is_some() || self.args.packing.use_compress_program.is_some(),
-                measures: &measures,
-                kept_up: None,
-                hands_from,
-                width_why: Some(self.workers.sentence()),
-                index: None,
-                circumstances: Circumstances {
-                    hands_allowed: context.machine.hands_allowed(),
-                    hands_asked: self.args.shared.hands_asked(),
-                    ..Circumstances::default()
-                },
-            };
-            report::show_report(context, &finished, format);
+        let finished = Finished {
+            subject: &name,
+            totals: ReportTotals { bytes_in, bytes_out, units: told.members, streamed_units: 0 },
+            failed: None,
+            is_compression: self.packing.is_some() || self.args.packing.use_compress_program.is_some(),
+            measures: &measures,
+            kept_up: None,
+            hands_from,
+            width_why: Some(self.workers.sentence()),
+            index: None,
+            members: Some(told.members),
+            made: None,
+            circumstances: Circumstances {
+                hands_allowed: context.machine.hands_allowed(),
+                hands_asked: self.args.shared.hands_asked(),
+                ..Circumstances::default()
+            },
+        };
+        if self.args.shared.report.is_some() || self.args.file.is_some() || !output_is_piped() {
+            report::conclude(context, &finished, self.args.shared.report, self.args.verbose > 0);
         }
         totals::show(context, self.args, "written", bytes_in);
         if told.failed > 0 && told.members > 1 {

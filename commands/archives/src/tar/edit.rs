@@ -148,7 +148,9 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
                 return Err(usage(format!("{} cannot be added to itself", quoted(&name))));
             }
             let copy = |feed| copy_members(context, args, feed, grown.file(), end);
-            opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, copy).map(|(copied, _)| copied)
+            opened
+                .with_feed(super::memory::room(context, args), lease.as_ref(), width, &Default::default(), copy)
+                .map(|(copied, _)| copied)
         });
         let copied = copied.and_then(|copied| {
             copied.map_err(|refused| match refused {

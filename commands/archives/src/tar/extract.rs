@@ -7,7 +7,7 @@ use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
 use super::warnings::warn;
 use super::words::{LongLines, escaped, with_slash};
-use super::{FAILED, TarArgs, Workers, could_not, memory, show_progress, totals};
+use super::{FAILED, TarArgs, Workers, could_not, memory, progress, totals};
 use ::archive::extract::{Choice as Taking, Chooser, Event, Extraction, Feed, extract};
 use ::archive::member::{Kind, Member};
 use ::archive::operation::Operation;
@@ -331,12 +331,14 @@ fn into_tree(
     let (shared, lease) = super::lease(context, args, useful_width, &plan.purpose);
     let (tally, teller, wanted) = (Arc::new(Tally::default()), Teller::new(context, args), Arc::clone(&chosen.wanted));
     let on_event = |event| teller.tell(event);
-    let progress = (args.verbose == 0).then(|| show_progress(context, &name, total_bytes, &tally));
+    let decoder = Arc::new(Tally::default());
+    let label = format!("extracting {name}");
+    let shown = (args.verbose == 0).then(|| progress::of_reading(context, label, &opened, [&tally, &decoder]));
     let room = memory::room(context, args);
     let fitting = memory::extracting(room, placing.most, opened.packed());
     let staffing = Staffing { width: fitting.width, slots: fitting.slots, lanes_at_once: 1, mode: super::mode(args) };
     let lease = lease.as_ref();
-    let ((measures, ended), decoding) = opened.with_feed(room, lease, width, |feed| {
+    let ((measures, ended), decoding) = opened.with_feed(room, lease, width, &decoder, |feed| {
         let what = Extraction {
             feed: Some(feed).into(),
             rules: rules(args),
@@ -354,7 +356,7 @@ fn into_tree(
     })?;
     let packed_bytes = decoding.as_ref().map(|decoding| decoding.bytes_in);
     let measures = decoding.map_or_else(|| measures.clone(), |decoding| as_one(&measures, &decoding));
-    drop(progress);
+    drop(shown);
     let hands_from = shared.hands_from(lease);
     let mut told = teller.told.into_inner();
     told.lines.flush();
@@ -394,27 +396,27 @@ impl Ended {
         hands_from: Option<&'static str>,
         not_found: Vec<Vec<u8>>,
     ) -> Result<Outcome, Failure> {
-        if let Some(format) = args.shared.report {
-            // As a report of its creation has them: the archive compressed and not.
-            let (bytes_in, bytes_out) = (self.packed_bytes.unwrap_or(self.read_bytes), self.read_bytes);
-            let finished = Finished {
-                subject: &self.name,
-                totals: ReportTotals { bytes_in, bytes_out, units: self.members, streamed_units: 0 },
-                failed: None,
-                is_compression: false,
-                measures: &self.measures,
-                kept_up: None,
-                hands_from,
-                width_why: Some(self.width_why.clone()),
-                index: self.index.clone(),
-                circumstances: Circumstances {
-                    hands_allowed: context.machine.hands_allowed(),
-                    hands_asked: args.shared.hands_asked(),
-                    ..Circumstances::default()
-                },
-            };
-            report::show_report(context, &finished, format);
-        }
+        // As a report of its creation has them: the archive compressed and not.
+        let (bytes_in, bytes_out) = (self.packed_bytes.unwrap_or(self.read_bytes), self.read_bytes);
+        let finished = Finished {
+            subject: &self.name,
+            totals: ReportTotals { bytes_in, bytes_out, units: self.members, streamed_units: 0 },
+            failed: None,
+            is_compression: false,
+            measures: &self.measures,
+            kept_up: None,
+            hands_from,
+            width_why: Some(self.width_why.clone()),
+            index: self.index.clone(),
+            members: Some(self.members),
+            made: None,
+            circumstances: Circumstances {
+                hands_allowed: context.machine.hands_allowed(),
+                hands_asked: args.shared.hands_asked(),
+                ..Circumstances::default()
+            },
+        };
+        report::conclude(context, &finished, args.shared.report, args.verbose > 0);
         totals::show(context, args, "read", self.read_bytes);
         for name in &not_found {
             context.messages.error(&context.program, &format!("find {} in the archive", quoted(name)), &[]);
@@ -440,9 +442,10 @@ fn to_stdout(
 ) -> Result<Outcome, Failure> {
     let name = opened.name.clone();
     let (_shared, lease) = super::lease(context, args, width, "extract to standard output");
-    let (written, _decoding) = opened.with_feed(memory::room(context, args), lease.as_ref(), width, |feed| {
-        write_all(context, args, feed, &mut chosen)
-    })?;
+    let (written, _decoding) =
+        opened.with_feed(memory::room(context, args), lease.as_ref(), width, &Arc::default(), |feed| {
+            write_all(context, args, feed, &mut chosen)
+        })?;
     let mut failed = match written {
         Ok(failed) => failed,
         Err(Stopped::Archive(error)) => return Err(could_not("read", Path::new(&name).as_os_str(), &error)),

@@ -5,20 +5,23 @@ use super::chosen::{Chosen, not_found};
 use super::extract::{self, tell_note};
 use super::index;
 use super::words::{LongLines, escaped, is_plain, with_slash};
-use super::{FAILED, TarArgs, could_not, totals};
+use super::{FAILED, TarArgs, could_not, progress, totals};
 use ::archive::extract::Feed;
 use ::archive::index::reader::{Search, Unfit};
 use ::archive::member::Member;
 use ::archive::read::{Grammar, ReadError, Reader, Rules, Step, Zeros};
 use crew::measures::Measures;
+use crew::tally::Tally;
 use crew::verdict::Circumstances;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome};
+use mh_kit::progress::output_is_piped;
 use mh_kit::report::ReportTotals;
 use mh_kit::report::{self, Finished, seconds_text};
 use mh_kit::shared_args::ReportFormat;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use terminal::{Delivery, StandardStream, TextOutput, quote};
 
@@ -48,9 +51,16 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
         Ok(ByIndex::UpTo(shown)) => {
             let width = super::width(context, args);
             let (_shared, lease) = super::lease(context, args, width, "list");
+            let decoder = Arc::new(Tally::default());
+            // What is read at offsets is listed at once.
+            let is_long = opened.packed().is_some() && !context.terminals.stdout && !output_is_piped();
+            let label = format!("listing {name}");
+            let tallies = [&Arc::default(), &decoder];
+            let progress_line = is_long.then(|| progress::of_reading(context, label, &opened, tallies));
             let read = |feed| list(context, args, feed, &mut chosen, Rest { lines: &mut lines, shown });
             let (listed, decoding) =
-                opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, read)?;
+                opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, &decoder, read)?;
+            drop(progress_line);
             way = decoding.map_or(Way::Headers(how_headers_are_found), |measures| Way::Decoder(Box::new(measures)));
             listed
         }
@@ -106,6 +116,8 @@ fn report(context: &Context, args: &TarArgs, name: &str, took: Duration, way: &W
                 hands_from: None,
                 width_why: None,
                 index: None,
+                members: None,
+                made: None,
                 circumstances,
             };
             return report::show_report(context, &finished, format);

@@ -12,7 +12,7 @@ use innodb::outcome::{FileDefect, FileOutcome, PageCounts};
 use innodb::tablespace::OpenError;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, with_causes};
-use mh_kit::report::{bound_sentence, counted, forecast_sentence, hint, json_line, seconds_text};
+use mh_kit::report::{bound_sentence, counted, hint, json_line, outlook, seconds_text};
 use mh_kit::shared_args::ReportFormat;
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -347,8 +347,8 @@ pub fn report(context: &Context, args: &InnodbArgs, job: &CheckJob, measures: &M
     if let Some(whose) = hands_from {
         text.push_str(&format!("its hands were {whose}.\n"));
     }
-    if let Some(forecast) = &verdict.forecast {
-        text.push_str(&format!("{}\n", forecast_sentence(forecast)));
+    if let Some(line) = outlook(&verdict) {
+        text.push_str(&format!("{line}\n"));
     }
     if let Some(step) = &verdict.next_step {
         text.push_str(&format!("hint: {}\n", hint(step)));

@@ -194,8 +194,8 @@ impl Ways {
         }
     }
 
-    /// Copies a whole file from its beginning; `pause` is called between steps.
-    pub fn copy(&self, bytes: &Bytes<'_>, buffer: &mut Buffer, mut pause: impl FnMut()) -> Result<Filled, Failed> {
+    /// Copies a whole file from its beginning; `pause` is called between steps, with the bytes of the one before.
+    pub fn copy(&self, bytes: &Bytes<'_>, buffer: &mut Buffer, mut pause: impl FnMut(u64)) -> Result<Filled, Failed> {
         if self.share(bytes)? {
             return Ok(Filled { way: Way::Shared, bytes: bytes.status.bytes() });
         }
@@ -221,7 +221,7 @@ impl Ways {
         &self,
         bytes: &Bytes<'_>,
         buffer: &mut Buffer,
-        mut pause: impl FnMut(),
+        mut pause: impl FnMut(u64),
     ) -> Result<Filled, Failed> {
         let pair = bytes.pair();
         let mut way = match bytes.reflink {
@@ -230,7 +230,7 @@ impl Ways {
             Reflink::Never => Way::Unshared,
             _ => Way::InKernel,
         };
-        let mut copied = 0;
+        let (mut copied, mut told) = (0, 0);
         loop {
             let step = match way {
                 Way::InKernel => copy_file_range(bytes.source, None, bytes.target, None, STEP_BYTES),
@@ -258,7 +258,8 @@ impl Ways {
                     return Ok(Filled { way: Way::Plain, bytes });
                 }
             }
-            pause();
+            pause(copied - told);
+            told = copied;
         }
         Ok(Filled { way, bytes: copied })
     }
@@ -270,7 +271,7 @@ impl Ways {
         buffer: &mut [u8],
         from: u64,
         to: u64,
-        mut pause: impl FnMut(),
+        mut pause: impl FnMut(u64),
     ) -> Result<u64, Failed> {
         let mut at = from;
         while at < to {
@@ -292,8 +293,8 @@ impl Ways {
                 at += found as u64;
                 step += found;
                 if step >= STEP_BYTES {
+                    pause(step as u64);
                     step = 0;
-                    pause();
                 }
             }
         }
@@ -359,7 +360,7 @@ fn put_all(target: BorrowedFd<'_>, mut data: &[u8], mut at: u64) -> Result<(), F
 }
 
 /// Reads from where the source stands and writes at offsets; zeros become holes. How many bytes there were.
-fn with_holes(bytes: &Bytes<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> Result<u64, Failed> {
+fn with_holes(bytes: &Bytes<'_>, buffer: &mut [u8], mut pause: impl FnMut(u64)) -> Result<u64, Failed> {
     let mut copied = 0;
     loop {
         let found = retried(|| read(bytes.source, &mut *buffer)).map_err(reading)?;
@@ -368,12 +369,12 @@ fn with_holes(bytes: &Bytes<'_>, buffer: &mut [u8], mut pause: impl FnMut()) -> 
         }
         put(bytes, &buffer[..found], copied)?;
         copied += found as u64;
-        pause();
+        pause(found as u64);
     }
 }
 
 /// Reads and writes from where both stand, until the end. `expected` bytes are known to be enough to see it.
-fn plain(bytes: &Bytes<'_>, buffer: &mut [u8], expected: u64, mut pause: impl FnMut()) -> Result<u64, Failed> {
+fn plain(bytes: &Bytes<'_>, buffer: &mut [u8], expected: u64, mut pause: impl FnMut(u64)) -> Result<u64, Failed> {
     let (mut copied, mut step) = (0_u64, 0);
     loop {
         let found = retried(|| read(bytes.source, &mut *buffer)).map_err(reading)?;
@@ -395,8 +396,8 @@ fn plain(bytes: &Bytes<'_>, buffer: &mut [u8], expected: u64, mut pause: impl Fn
         }
         step += found;
         if step >= STEP_BYTES {
+            pause(step as u64);
             step = 0;
-            pause();
         }
     }
 }

@@ -469,13 +469,20 @@ impl Run<'_> {
         let is_file = new.is_file;
         let bytes = Bytes { source, target, status, target_device, is_file, sparse, reflink };
         let mut buffer = std::mem::take(&mut branch.scratch.buffer);
-        let copied = self.ways.copy(&bytes, &mut buffer, || branch.yield_point());
+        let mut passed = 0;
+        let copied = self.ways.copy(&bytes, &mut buffer, |step_bytes| {
+            passed += step_bytes;
+            self.copying.tally.pass(step_bytes);
+            branch.yield_point();
+        });
         branch.scratch.buffer = buffer;
+        branch.scratch.passed_bytes += passed;
         let filled = copied.map_err(|failed| {
             self.give_up(&Arc::clone(&branch.scratch.slot), branch);
             self.failed(item, failed)
         })?;
         branch.scratch.counts.bytes += filled.bytes;
+        self.pass(filled.bytes.saturating_sub(passed), &mut branch.scratch);
         branch.scratch.ways.count(filled.way);
         // What differs, or cannot be seen to be the same, is no copy. It is read before its times are set.
         if let Err(complaint) = self.verify(item, source, branch) {

@@ -156,7 +156,7 @@ impl Large {
         let from = number * PIECE_BYTES;
         let to = (from + PIECE_BYTES).min(self.status.bytes());
         let mut buffer = std::mem::take(&mut branch.scratch.buffer);
-        let copied = run.ways.copy_range(&self.bytes(run), buffer.bytes(), from, to, || branch.yield_point());
+        let copied = run.ways.copy_range(&self.bytes(run), buffer.bytes(), from, to, |_| branch.yield_point());
         branch.scratch.buffer = buffer;
         match copied {
             Ok(end) => {

@@ -96,6 +96,7 @@ impl Run<'_> {
         let scratch = &mut branch.scratch;
         scratch.counts.entries += 1;
         scratch.counts.bytes += status.bytes();
+        self.pass(status.bytes(), scratch);
         scratch.ways.count(Way::InKernel);
         Plain::Copied
     }

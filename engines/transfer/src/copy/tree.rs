@@ -30,6 +30,9 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+/// LIMIT: files of fewer bytes are shown at the end of their step: a thousand of them are copied in a fraction of a second.
+const PASSED_BYTES: u64 = 256 << 10;
+
 /// A run of `copy`.
 pub struct Run<'a> {
     pub copying: &'a Copying<'a>,
@@ -113,6 +116,8 @@ pub struct Scratch {
     /// Whether entries that have waited for their turn are copied.
     pub is_late: bool,
     pub counts: Counts,
+    /// Bytes among them that a progress line knows of already.
+    pub passed_bytes: u64,
     pub ways: WayCounts,
     /// Where it has one: the first worker keeps the one that all others of the process share.
     _own_table: Option<OwnTable>,
@@ -162,6 +167,7 @@ impl Tree for Run<'_> {
             backup: None,
             is_late: false,
             counts: Counts::default(),
+            passed_bytes: 0,
             ways: WayCounts::default(),
             _own_table: own_table,
         }
@@ -265,8 +271,17 @@ impl<'a> Run<'a> {
         Copied { measured, ways: self.ways.lines(), roots, is_complete }
     }
 
+    /// Shows the bytes of a file before its step is over, if they are worth it.
+    pub fn pass(&self, bytes: u64, scratch: &mut Scratch) {
+        if bytes >= PASSED_BYTES {
+            self.copying.tally.pass(bytes);
+            scratch.passed_bytes += bytes;
+        }
+    }
+
     /// Tells all what a worker counted in one step, and closes what others let go of meanwhile.
     fn end_step(&self, scratch: &mut Scratch) {
+        self.copying.tally.end_step(std::mem::take(&mut scratch.passed_bytes));
         self.copying.tally.add(std::mem::take(&mut scratch.counts));
         self.ways.add(&mut scratch.ways);
         tidy();

@@ -19,6 +19,8 @@ pub(super) struct Segment<S: Stages> {
     pub lane: usize,
     pub ticket: Ticket,
     pub chunk: S::Chunk,
+    /// Source bytes of the chunk, once it is cut.
+    pub bytes: u64,
     pub sink: SharedSink<S>,
 }
 
@@ -409,7 +411,7 @@ impl<S: Stages> Scheduler<S> {
         match lane.outbox.pop_front() {
             Some((ticket, chunk)) => {
                 self.in_outboxes -= 1;
-                OutboxAnswer::Segment(Segment { lane: number, ticket, chunk, sink: Arc::clone(&lane.sink) })
+                OutboxAnswer::Segment(Segment { lane: number, ticket, chunk, bytes: 0, sink: Arc::clone(&lane.sink) })
             }
             None if lane.cut_to_end && lane.held == 0 => OutboxAnswer::Stop,
             None => OutboxAnswer::Wait,
@@ -434,12 +436,12 @@ impl<S: Stages> Scheduler<S> {
                         self.in_outboxes += 1;
                     } else {
                         let sink = Arc::clone(&lane.sink);
-                        self.writable.push_back(Segment { lane: number, ticket, chunk, sink });
+                        self.writable.push_back(Segment { lane: number, ticket, chunk, bytes: 0, sink });
                     }
                 }
                 Err(error) => {
                     let sink = Arc::clone(&lane.sink);
-                    self.fail(stages, Segment { lane: number, ticket, chunk, sink }, error);
+                    self.fail(stages, Segment { lane: number, ticket, chunk, bytes: 0, sink }, error);
                 }
             }
         }
@@ -505,7 +507,7 @@ impl<S: Stages> Lane<S> {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
         self.held += 1;
-        Segment { lane: number, ticket, chunk, sink: Arc::clone(&self.sink) }
+        Segment { lane: number, ticket, chunk, bytes: 0, sink: Arc::clone(&self.sink) }
     }
 }
 

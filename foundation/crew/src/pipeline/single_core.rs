@@ -60,7 +60,9 @@ fn one_chunk<S: Stages>(
     timed(&mut clocks.read, OffCpu::Starved, || stages.fetch(chunk))?;
     stages.about_to_work(chunk, &Fill { slots: 1, free: 0, waiting: 0, to_write: 0 });
     // The one chunk there is is the one that the sink waits for.
-    timed(&mut clocks.work, OffCpu::NoCpu, || stages.work(scratch, chunk, &mut Pause::never()))?;
+    let mut pause = Pause::never().counting(tally, bytes);
+    timed(&mut clocks.work, OffCpu::NoCpu, || stages.work(scratch, chunk, &mut pause))?;
+    tally.did(bytes - pause.counted());
     timed(&mut clocks.write, OffCpu::Blocked, || {
         stages.place(sink, chunk)?;
         tally.gave(stages.write(sink, chunk)?);

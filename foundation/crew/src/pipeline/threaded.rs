@@ -330,7 +330,7 @@ impl<S: Stages> Crew<'_, S> {
         let lane = segment.lane;
         let computes = matches!(outcome, Ok(Cut::Taken(_)));
         let mut floor = lock(&self.floor);
-        self.count(&outcome, &mut floor.access);
+        self.count(&outcome, &mut segment, &mut floor.access);
         floor.scheduler.source_is_home(lane, source);
         let kept = match floor.scheduler.after_cut(self.stages, segment, outcome) {
             Some(segment) if computes && self.width > 1 => {
@@ -348,10 +348,10 @@ impl<S: Stages> Crew<'_, S> {
         }
     }
 
-    fn count(&self, outcome: &Result<Cut, S::Error>, access: &mut AccessCounts) {
+    fn count(&self, outcome: &Result<Cut, S::Error>, segment: &mut Segment<S>, access: &mut AccessCounts) {
         if let Ok(cut) = outcome {
             access.cut(*cut);
-            cut.bytes().inspect(|&bytes| self.tally.took(bytes));
+            segment.bytes = cut.bytes().inspect(|&bytes| self.tally.took(bytes)).unwrap_or(0);
         }
     }
 
@@ -365,15 +365,19 @@ impl<S: Stages> Crew<'_, S> {
         'env: 'scope,
     {
         let fetched = timed(&mut worker.clocks.read, OffCpu::Starved, || self.stages.fetch(&mut segment.chunk));
-        let mut away = StageClock::default();
+        let (mut away, mut done_within) = (StageClock::default(), 0);
         let outcome = fetched.and_then(|()| {
             self.stages.about_to_work(&mut segment.chunk, fill);
             let Worker { scratch, clocks, hand, .. } = &mut *worker;
             let number = (segment.lane, segment.ticket);
             let mut look = || self.pause(number, hand, &mut away, scope);
-            let mut pause = Pause::now_and_then(&mut look);
-            timed(&mut clocks.work, OffCpu::NoCpu, || self.stages.work(scratch, &mut segment.chunk, &mut pause))
+            let mut pause = Pause::now_and_then(&mut look).counting(self.tally, segment.bytes);
+            let worked =
+                timed(&mut clocks.work, OffCpu::NoCpu, || self.stages.work(scratch, &mut segment.chunk, &mut pause));
+            done_within = pause.counted();
+            worked
         });
+        self.tally.did(segment.bytes - done_within);
         worker.clocks.work.had_no_hand(&away);
         let mut floor = lock(&self.floor);
         floor.scheduler.worked(self.stages, segment, outcome);
@@ -414,7 +418,7 @@ impl<S: Stages> Crew<'_, S> {
             drop(floor);
             let outcome = self.read_chunk(&mut source, &mut segment, &mut clocks.read);
             floor = lock(&self.floor);
-            self.count(&outcome, &mut floor.access);
+            self.count(&outcome, &mut segment, &mut floor.access);
             if let Some(segment) = floor.scheduler.after_cut(self.stages, segment, outcome) {
                 floor.scheduler.queue(segment);
             }

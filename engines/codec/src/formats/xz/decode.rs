@@ -90,6 +90,7 @@ impl XzBlockDecoder {
             if decoded.produced < step_end {
                 return Err(UnitDefect::Truncated);
             }
+            pause.gone_through(decoded.consumed - consumed);
             pause.point();
         }
     }
@@ -102,7 +103,8 @@ impl XzBlockDecoder {
         room: &mut [u8],
         pause: &mut Pause<'_>,
     ) -> Result<Decoded, UnitDefect> {
-        let between = || {
+        let between = |packed_bytes| {
+            pause.gone_through(packed_bytes);
             pause.point();
         };
         match self.kernel.decode(body, header.dictionary_bytes(), room, between) {

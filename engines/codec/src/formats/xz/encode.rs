@@ -152,6 +152,7 @@ impl StreamEncoder for SegmentEncoder {
         let mut steps = uncompressed.chunks(STEP_BYTES).peekable();
         while let Some(step) = steps.next() {
             self.step(step, ends && steps.peek().is_none(), compressed)?;
+            pause.gone_through(step.len());
             pause.point();
         }
         if ends {

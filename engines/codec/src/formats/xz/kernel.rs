@@ -89,7 +89,7 @@ pub enum Lzma2Error {
 ///
 /// If `compressed` is not one, or if `uncompressed` has not room enough.
 pub fn decode(compressed: &[u8], dictionary_bytes: u64, uncompressed: &mut [u8]) -> Result<LzmaDecoded, Lzma2Error> {
-    LzmaDecoder::boxed().decode(compressed, dictionary_bytes, uncompressed, || ())
+    LzmaDecoder::boxed().decode(compressed, dictionary_bytes, uncompressed, |_| ())
 }
 
 /// What decoding needs beside its input and output, to be used again.
@@ -114,7 +114,7 @@ impl LzmaDecoder {
         Box::new(Self { is_careful: true, ..*Self::boxed() })
     }
 
-    /// As [`decode`] does, with a call of `between` behind each chunk, which comes to 2 MiB at most. Earlier streams leave no trace.
+    /// As [`decode`] does, with a call of `between` behind each chunk, which comes to 2 MiB at most, with its compressed bytes. Earlier streams leave no trace.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl LzmaDecoder {
         compressed: &[u8],
         dictionary_bytes: u64,
         uncompressed: &mut [u8],
-        mut between: impl FnMut(),
+        mut between: impl FnMut(usize),
     ) -> Result<LzmaDecoded, Lzma2Error> {
         let room = uncompressed.len();
         let dictionary_bytes = dictionary_bytes.max(DICTIONARY_BYTES_MIN).next_multiple_of(16);
@@ -182,7 +182,7 @@ impl LzmaDecoder {
             output.begin_chunk(plain_bytes).ok_or(Lzma2Error::TooLong { room })?;
             self.chunk(input, packed_bytes, &mut output)?;
             input = &input[packed_bytes..];
-            between();
+            between(packed_bytes);
         }
     }
 

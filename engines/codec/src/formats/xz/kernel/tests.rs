@@ -59,7 +59,7 @@ impl Both {
         for (index, decoder) in self.0.iter_mut().enumerate() {
             let (uncompressed, behind) = buffer.split_at_mut(room);
             behind.fill(0x5a);
-            let decoded = decoder.decode(compressed, dictionary_size(code), uncompressed, || ());
+            let decoded = decoder.decode(compressed, dictionary_size(code), uncompressed, |_| ());
             assert!(behind.iter().all(|&byte| byte == 0x5a), "{what}: written behind the output");
             match (&expected, decoded) {
                 (Some((used, bytes)), Ok(LzmaDecoded { consumed, produced })) => {

@@ -1,0 +1,84 @@
+//! How far a run of `mh tar` is, on a terminal: bytes of the archive, or of what goes into one.
+
+use super::archive::Opened;
+use super::args::TarArgs;
+use ::archive::member::{BLOCK_BYTES, padded};
+use crew::tally::Tally;
+use files::survey::{Survey, SurveyRules};
+use mh_kit::context::Context;
+use mh_kit::progress::{self, Total};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use terminal::{Progress, ProgressSample};
+
+/// The line about an archive that is read, by a run with a decoder of its own or without.
+pub fn of_reading(
+    context: &Context,
+    label: String,
+    opened: &Opened,
+    [own, decoder]: [&Arc<Tally>; 2],
+) -> Option<Progress> {
+    let (counted, total_bytes) = opened.counter(own, decoder);
+    let (counted, own, decoder) = (Arc::clone(counted), Arc::clone(own), Arc::clone(decoder));
+    shown(context, move || ProgressSample {
+        label: label.clone(),
+        done_bytes: counted.bytes_done(),
+        total_bytes,
+        hands: Some(own.hands() + decoder.hands()),
+        ..ProgressSample::default()
+    })
+}
+
+/// The line about an archive that is made of what `args` names.
+pub fn of_creating(context: &Context, args: &TarArgs, name: &str, tally: &Arc<Tally>) -> Option<Progress> {
+    if args.verbose > 0 {
+        return None;
+    }
+    let (tally, label, mut total) = (Arc::clone(tally), format!("creating {name}"), Total::of(survey(args)));
+    shown(context, move || ProgressSample {
+        label: label.clone(),
+        done_bytes: tally.bytes_done(),
+        total_bytes: total.look().map(|whole| whole.bytes),
+        hands: Some(tally.hands()),
+        ..ProgressSample::default()
+    })
+}
+
+fn shown(context: &Context, sample: impl FnMut() -> ProgressSample + Send + 'static) -> Option<Progress> {
+    progress::is_shown(context).then(|| Progress::start(&context.messages, sample))
+}
+
+/// Counts what there is to archive; none if less than all of it may be.
+fn survey(args: &TarArgs) -> Option<Survey> {
+    let chosen = [&args.choice.exclude, &args.choice.exclude_tag, &args.choice.exclude_tag_under];
+    let is_chosen = chosen.iter().any(|names| !names.is_empty())
+        || !args.choice.files_from.is_empty()
+        || !args.choice.exclude_from.is_empty()
+        || !args.choice.exclude_tag_all.is_empty();
+    let is_cached = args.choice.exclude_vcs
+        || args.choice.exclude_caches
+        || args.choice.exclude_caches_under
+        || args.choice.exclude_caches_all;
+    let is_newer =
+        args.choice.newer.is_some() || args.choice.newer_mtime.is_some() || args.listed_incremental.is_some();
+    let walk = &args.walk;
+    let is_cut = walk.one_file_system || walk.dereference || walk.no_recursion || args.sparse || args.operation.update;
+    if is_chosen || is_cached || is_newer || is_cut || args.directory.len() > 1 {
+        return None;
+    }
+    let directory = args.directory.first().map_or(Path::new(""), PathBuf::as_path);
+    let operands = args.names.iter().map(|name| directory.join(name)).collect();
+    let rules = SurveyRules { weigh, follows_operands: false, weighs_links_once: !walk.hard_dereference };
+    Some(Survey::new(operands, rules))
+}
+
+/// What an entry takes in an archive as it is made by default: a header, another one for what it has no room for, the data.
+fn weigh(metadata: &Metadata) -> u64 {
+    let block = BLOCK_BYTES as u64;
+    // Parts of a second are told in a header of their own, with its own data.
+    let extended = if metadata.mtime_nsec() == 0 { 0 } else { 2 * block };
+    let data = if metadata.is_file() { padded(metadata.len()) } else { 0 };
+    block + extended + data
+}
