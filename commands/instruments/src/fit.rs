@@ -121,6 +121,7 @@ fn settle(args: &mut FitArgs, context: &Context) -> Result<Duration, Failure> {
 
 fn command() -> Command {
     let command = FitArgs::augment_args(Command::new("fit"));
+    let command = command.override_usage("mh fit [OPTIONS] [INTERVAL] [NAME|PID]");
     with_help(command, "csv", "Print the instances as comma-separated values").after_help(format!(
         "{SENTENCE}.\n\n\
          Examples:\n  mh fit                               how many more users, and who has what now\n  \

@@ -124,7 +124,9 @@ impl ByArg {
 }
 
 fn command() -> Command {
-    SystimeArgs::augment_args(Command::new("systime")).after_help(format!(
+    let usage =
+        "mh systime [OPTIONS] [INTERVAL] [NAME|PID]\n       mh systime [OPTIONS] [INTERVAL] -- COMMAND [ARGUMENT]...";
+    SystimeArgs::augment_args(Command::new("systime")).override_usage(usage).after_help(format!(
         "{SENTENCE}.\n\n\
          Examples:\n  mh systime xjobs                 every process of that name, until Ctrl-C\n  \
          mh systime --exact -- make -j8   a command and all it starts, each call counted\n  \

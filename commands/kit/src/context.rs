@@ -95,7 +95,7 @@ impl Context {
     /// Before there is room in the table of descriptors for other threads' files: it takes a hundredth of the time of what is over sooner.
     fn alone() -> Result<Self, Failure> {
         sys::signals::file_size_limit_is_an_error();
-        let obeys_orders = variable("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
+        let obeys_orders = obeys_orders();
         let (stdin, stdout) = (std::io::stdin().is_terminal(), std::io::stdout().is_terminal());
         let terminals = Terminals { stdin, stdout, obeys_orders };
         let mut settings = Settings::load().map_err(|message| Failure::Environment { command: "mh", message })?;
@@ -139,6 +139,11 @@ pub fn variable(name: &str) -> Option<std::ffi::OsString> {
 /// Where files lie that nobody is to find: `TMPDIR`, or `/tmp`.
 pub fn temporary_directory() -> PathBuf {
     variable("TMPDIR").filter(|directory| !directory.is_empty()).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+}
+
+/// Whether the terminal that there may be obeys orders to the cursor: `TERM` is set, and is not `dumb`.
+pub fn obeys_orders() -> bool {
+    variable("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 
 /// All environment variables, for children.

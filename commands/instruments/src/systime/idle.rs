@@ -1,7 +1,7 @@
 //! Waits of threads that have nothing to do: a server's poll, a worker's futex, a sleep. On an idle machine they are most of all time
 //! and say nothing. Which rows these are is decided here; pure.
 
-use super::show::Row;
+use super::show::TimeRow;
 use observe::calls::snapshot::CallTimes;
 
 /// Calls in which threads wait for something to do. Waits for disks and for locks of files are none; a futex may be a lock, so that
@@ -38,11 +38,11 @@ const WAITING_LEAST: f64 = 0.9;
 const NAMES_MAX: usize = 3;
 
 /// Idle waits, and the other rows, each in their order; no idle ones where all are wanted.
-pub fn divided<'a>(rows: Vec<&'a Row<'a>>, unfolds: bool) -> (Vec<&'a Row<'a>>, Vec<&'a Row<'a>>) {
+pub fn divided<'a>(rows: Vec<&'a TimeRow<'a>>, unfolds: bool) -> (Vec<&'a TimeRow<'a>>, Vec<&'a TimeRow<'a>>) {
     rows.into_iter().partition(|row| !unfolds && is_idle(row))
 }
 
-fn is_idle(row: &Row<'_>) -> bool {
+fn is_idle(row: &TimeRow<'_>) -> bool {
     let Some(call) = row.call else { return false };
     let waits_for_work = IDLE_CALLS.contains(&row.name.as_str()) || (row.name == "read" && is_of_terminal(call));
     waits_for_work && row.total_ns > 0 && row.waiting_ns as f64 >= WAITING_LEAST * row.total_ns as f64
@@ -54,7 +54,7 @@ fn is_of_terminal(call: &CallTimes) -> bool {
 }
 
 /// `(idle waits: poll, futex, read, 2 more)`, the longest first.
-pub fn idle_waits(rows: &[&Row<'_>]) -> String {
+pub fn idle_waits(rows: &[&TimeRow<'_>]) -> String {
     let mut by_time: Vec<(&str, u64)> = Vec::new();
     for row in rows {
         match by_time.iter_mut().find(|(name, _)| *name == row.name) {

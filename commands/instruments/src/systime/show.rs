@@ -45,7 +45,7 @@ const SAMPLES_FEW: u64 = 10;
 const NOTES_MAX: usize = 5;
 
 /// A row: a call, or what was done between calls.
-pub struct Row<'a> {
+pub struct TimeRow<'a> {
     owner: &'a OwnerTimes,
     /// The call's name, or what was done instead.
     pub name: String,
@@ -77,9 +77,9 @@ pub fn text(shown: &Shown, options: &TextOptions) -> String {
     if shown.is_nobody() {
         return format!("no process was followed in {}\n{}", time(snapshot.elapsed_ns), cost(shown, 0));
     }
-    let mut rows: Vec<Row<'_>> = snapshot.owners.iter().flat_map(rows_of).collect();
+    let mut rows: Vec<TimeRow<'_>> = snapshot.owners.iter().flat_map(rows_of).collect();
     // By work: what waits is not what keeps a CPU busy. Where work is not known apart, all of it counts.
-    let by = |row: &Row<'_>| (row.total_ns.saturating_sub(row.waiting_ns), row.total_ns);
+    let by = |row: &TimeRow<'_>| (row.total_ns.saturating_sub(row.waiting_ns), row.total_ns);
     rows.sort_by(|one, other| by(other).cmp(&by(one)).then_with(|| one.name.cmp(&other.name)));
     let (idle, listed) = divided(rows.iter().collect(), options.unfolds);
     let kept = if options.rows_max == 0 { listed.len() } else { options.rows_max.min(listed.len()) };
@@ -114,12 +114,13 @@ fn time(nanoseconds: u64) -> String {
     duration(Duration::from_nanos(nanoseconds))
 }
 
-fn rows_of(owner: &OwnerTimes) -> Vec<Row<'_>> {
-    let row = |name: &str, total_ns, waiting_ns| Row { owner, name: name.to_owned(), total_ns, waiting_ns, call: None };
-    let mut rows: Vec<Row<'_>> = owner
+fn rows_of(owner: &OwnerTimes) -> Vec<TimeRow<'_>> {
+    let row =
+        |name: &str, total_ns, waiting_ns| TimeRow { owner, name: name.to_owned(), total_ns, waiting_ns, call: None };
+    let mut rows: Vec<TimeRow<'_>> = owner
         .calls
         .iter()
-        .map(|call| Row {
+        .map(|call| TimeRow {
             owner,
             name: call_name(call.number),
             total_ns: call.total_ns,
@@ -179,9 +180,9 @@ fn time_in_calls(shown: &Shown, life_ns: u64) -> String {
 
 /// Rows of the table: those that are shown, and those that are a line together.
 struct TableParts<'a> {
-    rows: &'a [&'a Row<'a>],
-    left_out: &'a [&'a Row<'a>],
-    idle: &'a [&'a Row<'a>],
+    rows: &'a [&'a TimeRow<'a>],
+    left_out: &'a [&'a TimeRow<'a>],
+    idle: &'a [&'a TimeRow<'a>],
 }
 
 fn table(shown: &Shown, parts: &TableParts<'_>, life_ns: u64) -> TextTable {
@@ -199,8 +200,8 @@ fn table(shown: &Shown, parts: &TableParts<'_>, life_ns: u64) -> TextTable {
         heading.push("OF");
     }
     table.row(heading);
-    let sums = |rows: &[&Row<'_>]| {
-        let sum = |of: fn(&Row<'_>) -> u64| rows.iter().map(|row| of(row)).sum::<u64>();
+    let sums = |rows: &[&TimeRow<'_>]| {
+        let sum = |of: fn(&TimeRow<'_>) -> u64| rows.iter().map(|row| of(row)).sum::<u64>();
         [sum(|row| row.total_ns), sum(|row| row.waiting_ns)]
     };
     let (idle_ns, left_out_ns, rows_ns) = (sums(idle), sums(left_out), sums(rows));
@@ -258,7 +259,7 @@ fn times(shown: &Shown, thousandths: u64, [total_ns, waiting_ns]: [u64; 2]) -> [
 }
 
 /// Calls, errors, mean, longest.
-fn counts(row: &Row<'_>) -> [String; 4] {
+fn counts(row: &TimeRow<'_>) -> [String; 4] {
     let Some(call) = row.call else { return Default::default() };
     let mean = call.mean_ns().map_or_else(|| "-".to_owned(), time);
     let under_way = if call.under_way > 0 { format!("+{}", call.under_way) } else { String::new() };
@@ -271,7 +272,7 @@ fn counts(row: &Row<'_>) -> [String; 4] {
 }
 
 /// Half the interval of the time on a CPU, samples, waits, longest wait; from outside nobody sees when a wait begins.
-fn samples(shown: &Shown, row: &Row<'_>) -> [String; 4] {
+fn samples(shown: &Shown, row: &TimeRow<'_>) -> [String; 4] {
     let Some(call) = row.call else { return Default::default() };
     if matches!(shown.made, Made::Outside { .. }) {
         return ["-".to_owned(), integer(call.samples), "-".to_owned(), "-".to_owned()];
@@ -284,8 +285,8 @@ fn samples(shown: &Shown, row: &Row<'_>) -> [String; 4] {
     ]
 }
 
-fn errors(shown: &Shown, rows: &[Row<'_>]) -> String {
-    let mut failing: Vec<&Row<'_>> =
+fn errors(shown: &Shown, rows: &[TimeRow<'_>]) -> String {
+    let mut failing: Vec<&TimeRow<'_>> =
         rows.iter().filter(|row| row.call.is_some_and(|call| call.error_count() > 0)).collect();
     failing.sort_by_key(|row| std::cmp::Reverse(row.call.map_or(0, CallTimes::error_count)));
     let mut text = String::new();
@@ -303,7 +304,7 @@ fn errors(shown: &Shown, rows: &[Row<'_>]) -> String {
     with_gap(text)
 }
 
-fn slowest(shown: &Shown, rows: &[Row<'_>]) -> String {
+fn slowest(shown: &Shown, rows: &[TimeRow<'_>]) -> String {
     let word = if matches!(shown.made, Made::Exact(_) | Made::Traced { .. }) { "slowest" } else { "longest wait" };
     let mut calls: Vec<(&CallTimes, &str)> = rows
         .iter()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// How words are read, in the same sentence in every help.
 pub const SENTENCE: &str =
-    "INTERVAL comes first (10, 500ms, 1h30m); a number behind it is a PID, and a lone PID is -p PID";
+    "INTERVAL comes first (10, 500ms, 1h30m). A number behind it is a PID; for a PID alone use -p PID";
 
 /// What measures by intervals measures for so long where nobody says. Long enough that a tick more or less changes no verdict.
 pub const INTERVAL: Duration = Duration::from_secs(3);

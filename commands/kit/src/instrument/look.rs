@@ -1,6 +1,6 @@
 //! How an instrument's text looks: colour, and whether lines are cut at the terminal's width. In a pipe nothing is coloured or cut, as with ps.
 
-use crate::context::variable;
+use crate::context::{obeys_orders, variable};
 use clap::{Args, ValueEnum};
 use std::ffi::OsStr;
 use terminal::{Colour, TextDestination, TextTable, Tint, standard_output_columns, wrapped};
@@ -75,7 +75,9 @@ impl TextLook {
 impl LookArgs {
     /// For text on standard output.
     pub fn look(self) -> TextLook {
-        let destination = TextDestination::of(&rustix::stdio::stdout());
+        // A terminal that obeys no orders is no place for colours.
+        let is_terminal = obeys_orders() && TextDestination::of(&rustix::stdio::stdout()) == TextDestination::Terminal;
+        let destination = if is_terminal { TextDestination::Terminal } else { TextDestination::Elsewhere };
         self.decide(variable("NO_COLOR").as_deref(), destination, standard_output_columns())
     }
 
