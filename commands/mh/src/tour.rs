@@ -1,16 +1,21 @@
 //! `mh tour`: shows on a real file what the commands do. Runs the commands themselves, as a person would type them, in a
-//! directory of its own that is gone at the end. Has no other way of doing anything.
+//! directory of its own that is gone at the end. All of it goes to standard output, so that it reads right in a pager.
+
+mod timing;
 
 use clap::{Arg, ArgMatches, Command, ValueHint};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::print;
-use std::ffi::OsString;
 use std::io;
+use std::io::Read;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process;
+use std::time::{Duration, Instant};
 use terminal::quote;
+use timing::{Compared, Timed};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new("tour", Group::Learn, Signals::TidyUp, command, run);
@@ -26,6 +31,12 @@ fn command() -> Command {
     Command::new("tour").about("Try the commands on a real file, step by step").arg(path)
 }
 
+/// LIMIT: so much of a file is enough to see every command at work, and done in less than a minute on two cores.
+const SAMPLE_BYTES: u64 = 32 << 20;
+
+/// LIMIT: after so long the steps that are left are left out: a busy machine makes each of them long.
+const LONG_ENOUGH: Duration = Duration::from_secs(40);
+
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let path = match matches.get_one::<PathBuf>("path") {
         Some(path) => path.clone(),
@@ -35,9 +46,11 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if !metadata.is_file() {
         return Err(Failure::Usage { command: NAME, message: format!("{} is not a regular file", quote(&path)) });
     }
-    let scratch = Scratch::new(metadata.len())?;
+    let scratch = Scratch::new()?;
     context.unfinished.note_directory(&scratch.directory);
-    Tour { path, bytes: metadata.len(), scratch }.walk()
+    let bytes = scratch.sample(&path)?;
+    let cores = context.machine.hands_allowed();
+    Tour { path, bytes, is_part: bytes < metadata.len(), cores, scratch, began: Instant::now() }.walk()
 }
 
 fn failure(message: &str) -> Failure {
@@ -54,29 +67,28 @@ fn default_file() -> Option<PathBuf> {
     cargo.or_else(|| in_path("cargo")).or_else(|| std::env::current_exe().ok())
 }
 
-/// A directory of our own, in memory where there is room; gone when dropped.
+/// A directory of our own, in memory where there is some; gone when dropped.
 struct Scratch {
     directory: PathBuf,
 }
 
 impl Scratch {
-    fn new(file_bytes: u64) -> Result<Self, Failure> {
+    fn new() -> Result<Self, Failure> {
         let name = format!("mh-tour-{}", process::id());
-        // LIMIT: five copies and some packed ones; a large file goes to the temporary directory's disk instead of memory.
+        // LIMIT: five copies of the sample and some compressed ones.
         let in_memory = Path::new("/dev/shm");
-        let small = file_bytes < 256 << 20 && in_memory.is_dir();
-        let parent = if small { in_memory.to_owned() } else { std::env::temp_dir() };
+        let parent = if in_memory.is_dir() { in_memory.to_owned() } else { std::env::temp_dir() };
         let directory = parent.join(name);
         std::fs::create_dir(&directory).map_err(|error| failure(&format!("create {}: {error}", quote(&directory))))?;
         Ok(Self { directory })
     }
 
-    fn files(&self) -> [PathBuf; 4] {
-        ["all-cores.gz", "one-core.gz", "plain", "default.zst"].map(|name| self.directory.join(name))
-    }
-
-    fn trees(&self) -> [PathBuf; 4] {
-        ["files.tar.zst", "tree", "copy", "copy/plain"].map(|name| self.directory.join(name))
+    /// Puts the file's beginning here, under a short name; how much that is.
+    fn sample(&self, path: &Path) -> Result<u64, Failure> {
+        let source = std::fs::File::open(path).map_err(|error| failure(&format!("open {}: {error}", quote(path))))?;
+        let copied = std::fs::File::create_new(self.directory.join(SAMPLE))
+            .and_then(|mut sample| io::copy(&mut source.take(SAMPLE_BYTES), &mut sample));
+        copied.map_err(|error| failure(&format!("copy {}: {error}", quote(path))))
     }
 }
 
@@ -87,124 +99,117 @@ impl Drop for Scratch {
     }
 }
 
+/// The sample's name: short, so that every command fits its line.
+const SAMPLE: &str = "data";
+
 struct Tour {
     path: PathBuf,
     bytes: u64,
+    /// Whether the file is larger than the sample.
+    is_part: bool,
+    cores: usize,
     scratch: Scratch,
+    began: Instant,
 }
+
+/// What is explained, and the command line behind `mh`.
+type Step = (&'static str, &'static str);
+
+/// After the compression: each stands for itself, so that the last ones can be left out.
+const STEPS: &[Step] = &[
+    ("List it: members with their lengths. Every gzip reads them; mh decodes them in parallel.", "tamp -l all.gz"),
+    ("Back again, every checksum verified before the file gets its name.", "tamp -d --report all.gz -o back"),
+    (
+        "The default is zst at a fast level, for dumps that must not wait for their compressor.",
+        "tamp -v data -o data.zst",
+    ),
+    ("Jobs: xjobs keeps as many programs running as there are cores.", "xjobs -k cksum ::: data all.gz back data.zst"),
+    ("Archives are read and compressed by all cores. Any tar reads them.", "tar cf all.tar.zst --zstd data all.gz"),
+    ("A large archive is listed from its index, without decompression.", "tar tvf all.tar.zst"),
+    ("Extract it; nothing is written outside the target directory.", "tar xf all.tar.zst --one-top-level=tree"),
+    ("cp copies trees, with all that -a keeps.", "cp -a --report tree copy"),
+    ("rm removes them.", "rm -r --report tree copy"),
+    ("All runs of mh share the cores, by --priority. crew shows which run has which.", "crew --once"),
+    ("Who used the CPUs in half a second? Instruments look at any process.", "pstime --top 3 500ms"),
+];
 
 impl Tour {
     fn walk(&self) -> Result<Outcome, Failure> {
+        let part = if self.is_part { "the beginning of " } else { "" };
         print(&format!(
-            "A tour of manyhands on {} ({}). Every line after $ is a real command;\n\
-             what it writes goes to {} and is gone at the end.\n",
+            "A tour of manyhands on {part}{} ({}), here called {SAMPLE}.\n\
+             Every line after $ is a real command; what it writes is gone at the end.\n",
             quote(&self.path),
-            terminal::bytes(self.bytes),
-            self.scratch.directory.display()
+            terminal::bytes(self.bytes)
         ))?;
-        self.pack()?;
-        self.archive_and_copy()?;
-        self.step(
-            "14. All runs of mh share the cores, by --priority. crew shows which runs hold them; now no run does.",
-            &["crew"],
-        )?;
+        self.compress()?;
+        for (number, &(explanation, words)) in STEPS.iter().enumerate() {
+            if self.began.elapsed() > LONG_ENOUGH {
+                print(&format!("\n{} more steps are left out: this machine is busy.\n", STEPS.len() - number))?;
+                break;
+            }
+            self.step(number + 4, explanation, words)?;
+            if words.contains("-o back") {
+                self.compare("data", "back", "the source and what came back")?;
+            }
+        }
         print(
-            "\nmh alone lists the other commands, those that look at a machine's processes and threads among them.\n\
-             mh COMMAND -h shows the options; docs/commands has more examples.\n",
+            "\nTry next:\n  \
+             mh tamp --report FILE     compress a file of yours, and see what bound the run\n  \
+             mh ceiling                is this machine maxed out, and by which thread?\n  \
+             mh xjobs -h               run the commands of a list on all cores\n",
         )?;
         Ok(Outcome::Done)
     }
 
-    /// One file, and jobs on several.
-    fn pack(&self) -> Result<(), Failure> {
-        let source = arg(&self.path);
-        let [packed, packed_by_one, plain, frames] = self.scratch.files().map(|file| arg(&file));
+    /// The same on all cores and on one, and what that says about the cores.
+    fn compress(&self) -> Result<(), Failure> {
         self.step(
-            "1. The plan: what would be done and why. --explain does nothing else.",
-            &["tamp", "--format", "gz", "-9", "--explain", &source],
+            1,
+            "The plan: what would be done and why. --explain does nothing else.",
+            "tamp --format gz -9 --explain data",
         )?;
-        self.step(
-            "2. Compress on all cores. --report shows where the time went, the limit of the run, and the gain of one more core.",
-            &["tamp", "--format", "gz", "-9", "--report", &source, "-o", &packed],
+        let by_all = self.step(
+            2,
+            "Compress on all cores. --report shows where the time went and what bound the run.",
+            "tamp --format gz -9 --report data -o all.gz",
         )?;
-        self.step(
-            "3. The same on one core. Its forecast for more cores can be held against the run before.",
-            &["tamp", "--format", "gz", "-9", "-j1", "--report", &source, "-o", &packed_by_one],
+        let by_one = self.step(
+            3,
+            "The same on one core. Its forecast for more cores can be held against the run before.",
+            "tamp --format gz -9 -j1 --report data -o one.gz",
         )?;
-        self.compare(&packed, &packed_by_one, "what many cores and what one core wrote is")?;
-        self.step(
-            "4. List it: members with their lengths. Every gzip reads them; mh decodes them in parallel.",
-            &["tamp", "-l", &packed],
-        )?;
-        self.step(
-            "5. Back again, every checksum verified before the file gets its name.",
-            &["tamp", "-d", "--report", &packed, "-o", &plain],
-        )?;
-        self.compare(&source, &plain, "the source and what came back is")?;
-        self.step(
-            "6. The default is zst at a fast level: for dumps and backups that must not wait for their compressor.",
-            &["tamp", "-v", &source, "-o", &frames],
-        )?;
-        self.step("7. -t verifies without writing.", &["tamp", "-t", "-v", &frames])?;
-        self.step(
-            "8. Programs that use one core each: xjobs keeps as many running as there are cores, and keeps their outputs apart.",
-            &["xjobs", "-k", "--report", "cksum", ":::", &source, &packed, &plain, &frames],
-        )
+        self.compare("all.gz", "one.gz", "what all cores and what one core wrote")?;
+        print(&format!("{}\n", Compared { cores: self.cores, by_all, by_one }.sentence()))
     }
 
-    /// Trees of files.
-    fn archive_and_copy(&self) -> Result<(), Failure> {
-        let directory = arg(&self.scratch.directory);
-        let [archive, tree, copy, copied] = self.scratch.trees().map(|path| arg(&path));
-        self.step(
-            "9. tar makes archives, read and compressed by all cores. Any tar reads them.",
-            &["tar", "cf", &archive, "--zstd", "-C", &directory, "plain", "all-cores.gz", "default.zst"],
-        )?;
-        self.step(
-            "10. List it as any tar does. A large archive is listed from its index, without decompression.",
-            &["tar", "tvf", &archive],
-        )?;
-        self.step(
-            "11. Extract it on all cores; nothing is written outside the target directory.",
-            &["tar", "xf", &archive, "-C", &directory, "--one-top-level=tree", "--report"],
-        )?;
-        self.step("12. cp copies trees, with all that -a keeps.", &["cp", "-a", "--report", &tree, &copy])?;
-        self.compare(&arg(&self.path), &copied, "the source and what came through archive and copy is")?;
-        self.step("13. rm removes them.", &["rm", "-r", "--report", &tree, &copy])
-    }
-
-    /// Says what comes, shows the command and runs it; its own output goes where ours goes.
-    fn step(&self, explanation: &str, words: &[&str]) -> Result<(), Failure> {
-        print(&format!("\n{explanation}\n$ mh {}\n", words.join(" ")))?;
+    /// Says what comes, shows the command and runs it; all that it prints goes where ours goes.
+    fn step(&self, number: usize, explanation: &str, words: &str) -> Result<Timed, Failure> {
+        print(&format!("\n{number}. {explanation}\n$ mh {words}\n"))?;
         let program = std::env::current_exe().map_err(|error| failure(&format!("find mh: {error}")))?;
-        let arguments = words.iter().map(|word| self.meant_by(word));
-        let status = process::Command::new(program)
-            .args(arguments)
-            .status()
-            .map_err(|error| failure(&format!("run mh: {error}")))?;
-        if status.success() { Ok(()) } else { Err(failure(&format!("go on: the command above ended with {status}"))) }
-    }
-
-    /// A shown word as the argument it stands for: a name that had to be quoted is itself again.
-    fn meant_by(&self, word: &str) -> OsString {
-        let (files, trees) = (self.scratch.files(), self.scratch.trees());
-        let mut paths = files.iter().chain(&trees).chain([&self.path, &self.scratch.directory]);
-        let path = paths.find(|path| arg(path) == word);
-        path.map_or_else(|| word.into(), |path| path.clone().into_os_string())
+        let errors = io::stdout().as_fd().try_clone_to_owned();
+        let errors = errors.map_err(|error| failure(&format!("share standard output: {error}")))?;
+        let mut command = process::Command::new(program);
+        command.args(words.split(' ')).current_dir(&self.scratch.directory).stderr(errors);
+        let (status, timed) = timing::timed(|| command.status());
+        let status = status.map_err(|error| failure(&format!("run mh: {error}")))?;
+        match status.success() {
+            true => Ok(timed),
+            false => Err(failure(&format!("go on: the command above ended with {status}"))),
+        }
     }
 
     fn compare(&self, one: &str, other: &str, subject: &str) -> Result<(), Failure> {
-        let equal = same_bytes(self.meant_by(one).as_ref(), self.meant_by(other).as_ref())
-            .map_err(|error| failure(&format!("compare: {error}")))?;
+        let [one, other] = [one, other].map(|name| self.scratch.directory.join(name));
+        let equal = same_bytes(&one, &other).map_err(|error| failure(&format!("compare: {error}")))?;
         if !equal {
-            return Err(failure(&format!("go on: {subject} not the same, which is a bug")));
+            return Err(failure(&format!("go on: {subject} are not the same, which is a bug")));
         }
-        print(&format!("Compared: {subject} the same, byte for byte.\n"))
+        print(&format!("Compared: {subject} are the same, byte for byte.\n"))
     }
 }
 
 fn same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
-    use io::Read;
     let (mut one, mut other) =
         (io::BufReader::new(std::fs::File::open(one)?), io::BufReader::new(std::fs::File::open(other)?));
     let (mut left, mut right) = (vec![0; 1 << 20], vec![0; 1 << 20]);
@@ -217,11 +222,4 @@ fn same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
             return Ok(false);
         }
     }
-}
-
-/// A name as a shell would want it typed, or quoted for the eye where that takes more.
-fn arg(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = text.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-+".contains(letter));
-    if is_plain { text.into_owned() } else { quote(path) }
 }
