@@ -79,7 +79,7 @@ fn a_higher_class_gets_the_cores_and_orders_turn_that_round() {
     wait_until("the high run has all", || holds(&place, &high) > 0 && holds(&place, &low) == 0);
     wait_until("the table says why the low run waits", || {
         let text = String::from_utf8(crew(&place, &[]).stdout_of_success()).expect("text");
-        text.contains("waiting: runs of a higher class have the CPUs")
+        text.contains("waits: high runs want every core")
     });
     let (low_pid, high_pid) = (low.child.id().to_string(), high.child.id().to_string());
     crew(&place, &["set", &high_pid, "--priority", "idle"]).stdout_of_success();

@@ -68,7 +68,7 @@ size_t mh_crew_hands(const mh_crew *crew);
 size_t mh_crew_why_alone(const mh_crew *crew, char *text, size_t bytes);
 
 /* Signs a run up. `weight`, 1 to 10000 (what is outside becomes the nearest; 100 is usual), divides a class; beyond
- * `useful_width` hands it would not get faster; `what` says to people what it is doing, in up to 256 bytes of UTF-8. */
+ * `useful_width` hands it would not get faster; `what` says to people what it is doing, in up to 224 bytes of UTF-8. */
 int mh_lease_open(const mh_crew *crew, int priority, unsigned weight, size_t useful_width, const char *what,
                   mh_lease **lease);
 

@@ -262,7 +262,7 @@ fn parse_columns(text: &str) -> Result<Columns, String> {
 
 /// A time as typed: `90`, `1.5m`, `2h`.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
-    jobs::record::parse_time(text).ok_or_else(|| "a time is needed: 90, 1.5m, 2h".to_owned())
+    terminal::parse_duration(text).ok().ok_or_else(|| "a time is needed: 90, 1.5m, 2h".to_owned())
 }
 
 fn parse_limit(text: &str) -> Result<TimeLimit, String> {
@@ -366,6 +366,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
         useful_width: width,
         what: format!("xjobs: {}", job.plan.purpose),
     });
+    lease.show_progress(progress::jobs_ended(&tally, total));
     slots::open(context, args, &shared, lease.as_ref(), &mut job.options);
     let look = progress::look(context, &job, args);
     let (progress, watched) = progress::start(context, &job, look, Arc::clone(&tally)).unzip();

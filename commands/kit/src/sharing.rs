@@ -3,13 +3,16 @@
 
 use crate::context::{Context, variable};
 use crate::failure::with_causes;
+use crew::budget::progress::{ProgressSource, ProgressUnit, WorkDone};
 use crew::budget::{
     Budget, CrewDirectory, InProcess, Lease, LeaseToken, MachineWide, Priority, Proxy, Request, Surroundings,
     lease_token,
 };
 use crew::jobserver::{self, Auth, Jobserver, JobserverFault};
 use crew::plan::Plan;
+use crew::tally::Tally;
 use rustix::process::{getpid, getppid};
+use std::sync::Arc;
 
 /// Where the table is: `MH_CREW_DIR`, else the usual place. None where the variable is there and empty: nothing is shared.
 pub fn crew_directory() -> Option<CrewDirectory> {
@@ -61,6 +64,12 @@ impl Shared {
 
 const FROM_RUNNER: &str = "those of the runner above, then the table's";
 const FROM_SLOTS: &str = "the one it was started with, then job slots";
+
+/// How far a run is that reads `total` bytes, for the table.
+pub fn bytes_read(tally: &Arc<Tally>, total: Option<u64>) -> ProgressSource {
+    let tally = Arc::clone(tally);
+    Arc::new(move || WorkDone { unit: ProgressUnit::Bytes, done: tally.bytes_in(), total })
+}
 
 /// The process by whose number people know this run and signal it: its guard, where it was divided.
 pub fn known_as<Fault>(divided: &Result<(), Fault>) -> u32 {

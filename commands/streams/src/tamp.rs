@@ -327,6 +327,7 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
     });
     let hands_from = shared_budget.hands_from(lease.as_ref());
     let tally = Arc::new(Tally::default());
+    lease.show_progress(sharing::bytes_read(&tally, job.total_bytes));
     let ran = Mutex::new((Totals::default(), 0, false));
     let on_close = |number: usize, closed: LaneOutcome| {
         let lane = &job.lanes[number];

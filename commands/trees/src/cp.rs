@@ -276,6 +276,7 @@ pub fn copy_all(
     let tally = Arc::new(Tally::default());
     let half_done = HalfDone::default();
     let hands = trees::hands(context, shared, what, outset(manner, jobs), || bound(context, shared, jobs))?;
+    trees::publish(&hands, &tally);
     let at_signal = half_done.clone();
     context.last_acts.add(move || at_signal.remove_all_and_hold());
     // Modes are made whole at once where they are kept; the budget's own files have theirs whatever the mask.

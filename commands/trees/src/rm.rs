@@ -169,6 +169,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let outset =
         if is_quick { outset::outset(operands.iter().map(|path| operand::directory_of(path))) } else { Outset::Lasts };
     let hands = trees::hands(context, &args.shared, what(&args), outset, || bound(context, &args.shared, &operands))?;
+    trees::publish(&hands, &tally);
     let shows_names = removal.tells_all && context.terminals.stdout;
     let label = trees::label("removing", operands.iter().map(Vec::as_slice));
     let progress = if shows_names { None } else { trees::progress(context, label, None, &tally) };

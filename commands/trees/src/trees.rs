@@ -4,6 +4,7 @@
 pub mod choices;
 
 use clap::{Arg, Command};
+use crew::budget::progress::{ProgressUnit, WorkDone};
 use crew::budget::{Brief, Joined, Lease, Priority, Request, Waiting};
 use crew::clocks::{Clocks, StageClock};
 use crew::measures::{Access, Measures, Slots};
@@ -254,6 +255,13 @@ fn why_width(context: &Context, shared: &SharedArgs, workers: usize, bound: Opti
         (None, None) => format!("{} allowed CPUs", context.machine.hands_allowed()),
     };
     width::sentence(&counted(workers as u64, "hand"), &why)
+}
+
+/// Has the table show how far a run is, in entries. Of how many nobody knows before it ends.
+pub fn publish(hands: &Hands<'_>, tally: &Arc<Tally>) {
+    let tally = Arc::clone(tally);
+    let done = move || WorkDone { unit: ProgressUnit::Entries, done: tally.counts().entries, total: None };
+    hands.lease.show_progress(Arc::new(done));
 }
 
 /// What a progress line calls a run.

@@ -123,6 +123,7 @@ impl Staff {
         self.unstaffed_at_work -= crew.unstaffed;
         self.hands_at_work -= crew.hands.len();
         self.idle.append(&mut crew.hands);
+        self.lease.note_progress();
         while self.idle.last().is_some_and(|hand| self.lease.must_return(hand)) {
             self.give_back_one();
         }

@@ -16,6 +16,7 @@ pub mod lease_token;
 pub mod machine_wide;
 pub mod memory;
 pub mod orders;
+pub mod progress;
 pub mod row;
 mod seat;
 mod sleep;
@@ -152,6 +153,10 @@ pub trait Lease: Send + Sync {
     }
     /// Says that from now on the run would not get faster by more than `width` hands. A budget of one process does not mind.
     fn set_useful_width(&self, _width: usize) {}
+    /// Has the run say from time to time, in its row, how far `source` says that it is. A budget of one process shows nothing.
+    fn show_progress(&self, _source: progress::ProgressSource) {}
+    /// Says now how far it is: for a run whose threads compute nothing themselves.
+    fn note_progress(&self) {}
     /// Whether now is the time to hire a worker who will ask for a hand more.
     fn may_grow(&self) -> bool {
         true

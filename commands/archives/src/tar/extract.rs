@@ -338,6 +338,7 @@ fn into_tree(
     let fitting = memory::extracting(room, placing.most, opened.packed());
     let staffing = Staffing { width: fitting.width, slots: fitting.slots, lanes_at_once: 1, mode: super::mode(args) };
     let lease = lease.as_ref();
+    lease.show_progress(mh_kit::sharing::bytes_read(&tally, total_bytes));
     let ((measures, ended), decoding) = opened.with_feed(room, lease, width, &decoder, |feed| {
         let what = Extraction {
             feed: Some(feed).into(),

@@ -1,6 +1,8 @@
 //! `mh crew` on a terminal: who holds what, as it changes, and keys to give orders with.
 //! Shows and orders what `mh crew` without a screen does; decides nothing.
 
+use super::show::CensusView;
+use super::usage::{OwnSession, RunUsages, UsageLook};
 use super::{NAME, failure, show};
 use crew::budget::census::{Census, CensusRun, RunState};
 use crew::budget::orders::{PauseOrder, RunOrder, give};
@@ -9,25 +11,28 @@ use crew::budget::{CrewDirectory, Priority};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::screen::{LiveScreen, ScreenContent};
 use parking_lot::Mutex;
+use rustix::process::{Pid, Signal, kill_process};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sys::signals::{ENDING, SignalSet, die_by};
 use terminal::full_screen::{Bell, Canvas, FullScreen, KeyEffect, ScreenEnd};
+use terminal::{Colour, Tint};
 
-/// How long a screen that shows runs sleeps at most: their times go on, and hands that nobody waits for move in silence.
-const LOOK: Duration = Duration::from_secs(1);
-/// The same where there are none: a run that comes rings.
+/// How long a screen sleeps at most where there are none: a run that comes rings.
 const LOOK_AT_NOTHING: Duration = Duration::from_secs(3600);
 
-const KEYS: &str = "up/down choose   p pause, resume   + - class   ? help   q leave";
+const KEYS: &str = "up/down choose   p pause, resume   k end   + - class   ? help   q leave";
 
 const HELP: &[&str] = &[
-    "HOLDS      cores that it uses now; +1: one that its runner or a make holds",
-    "WANTS      cores that it uses or waits for",
-    "USEFUL TO  more than these would not make it faster",
+    "CORES      cores that it uses, of those it wants; +1: its runner or a make has it",
+    "USEFUL     more cores than these would not make it faster",
+    "%CPU       what it used since the last look, with all it started; 100 is one core",
+    "DONE RATE  how far it is, where it says so: bytes, entries or jobs",
+    "LEFT       until the end at this rate          *  started in this terminal",
     "lent       beyond its share, as nobody else wants it now",
     "",
     "p          the chosen run gives its cores back and rests; again: it goes on",
+    "k          ends the chosen run (SIGTERM); both ask before they do it",
     "+ -        its class: high, normal, low, idle; higher ones are served first",
     "arrows     choose a run; home, end, page up and page down too",
     "q          leave, as escape and ctrl-c do; no run notices",
@@ -36,10 +41,10 @@ const HELP: &[&str] = &[
 ];
 
 /// What the watching thread has seen last.
-type Seen = Arc<Mutex<Result<Census, String>>>;
+type SharedSeen = Arc<Mutex<Result<CensusView, String>>>;
 
 /// Shows the directory's table until a key or a signal ends it.
-pub fn open(directory: &CrewDirectory) -> Result<Outcome, Failure> {
+pub fn open(directory: &CrewDirectory, every: Duration, colour: Colour) -> Result<Outcome, Failure> {
     let watch = Watch::open(directory).map_err(|error| failure("watch the table", &error))?;
     let refused = |error: std::io::Error| Failure::Environment {
         command: NAME,
@@ -47,11 +52,11 @@ pub fn open(directory: &CrewDirectory) -> Result<Outcome, Failure> {
     };
     let signals = SignalSet::hold_back(ENDING).map_err(refused)?;
     let mut screen = FullScreen::enter().map_err(refused)?;
-    let seen: Seen = Arc::new(Mutex::new(Ok(Census::default())));
+    let seen: SharedSeen = Arc::new(Mutex::new(Ok(CensusView::default())));
     let (bell, ending) = (screen.bell(), screen.bell());
     let shared = Arc::clone(&seen);
     let threads =
-        std::thread::Builder::new().name("table".to_owned()).spawn(move || keep_looking(watch, &shared, &bell));
+        std::thread::Builder::new().name("table".to_owned()).spawn(move || keep_looking(watch, every, &shared, &bell));
     threads.map_err(refused)?;
     let threads = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Ok(signal) = signals.wait() {
@@ -59,7 +64,7 @@ pub fn open(directory: &CrewDirectory) -> Result<Outcome, Failure> {
         }
     });
     threads.map_err(refused)?;
-    let mut runs = LiveScreen::new(Runs::new(directory.clone(), seen));
+    let mut runs = LiveScreen::new(Runs::new(directory.clone(), seen, colour));
     let left = screen.show(&mut runs).map_err(refused)?;
     drop(screen);
     match left {
@@ -69,11 +74,16 @@ pub fn open(directory: &CrewDirectory) -> Result<Outcome, Failure> {
 }
 
 /// Rings when there is something new to be seen.
-fn keep_looking(mut watch: Watch, seen: &Seen, bell: &Bell) {
+fn keep_looking(mut watch: Watch, every: Duration, seen: &SharedSeen, bell: &Bell) {
+    let mut uses = Uses::default();
     loop {
         let since = watch.moment();
-        let now = watch.census().map_err(|error| with_causes(&error));
-        let is_empty = now.as_ref().is_ok_and(|census| census.runs.is_empty());
+        let census = watch.census().map_err(|error| with_causes(&error));
+        let is_empty = census.as_ref().is_ok_and(|census| census.runs.is_empty());
+        let now = census.map(|census| {
+            let (usage, own) = (uses.of(&census, every), OwnSession::of(&census));
+            CensusView { census, usage, own }
+        });
         {
             let mut seen = seen.lock();
             if *seen != now {
@@ -81,15 +91,47 @@ fn keep_looking(mut watch: Watch, seen: &Seen, bell: &Bell) {
                 bell.ring();
             }
         }
-        watch.sleep(since, if is_empty { LOOK_AT_NOTHING } else { LOOK });
+        watch.sleep(since, if is_empty { LOOK_AT_NOTHING } else { every });
     }
+}
+
+/// What runs use, measured over whole intervals: the table may change much more often.
+#[derive(Default)]
+struct Uses {
+    earlier: Option<(Instant, UsageLook)>,
+    usage: RunUsages,
+}
+
+impl Uses {
+    fn of(&mut self, census: &Census, every: Duration) -> RunUsages {
+        // A little less: the sleep between two looks may be cut short by a hair.
+        let is_due = |(at, _): &(Instant, UsageLook)| at.elapsed() >= every.mul_f64(0.9);
+        if self.earlier.as_ref().is_none_or(is_due) {
+            let now = UsageLook::now(census);
+            self.usage = match &self.earlier {
+                Some((_, earlier)) => now.since(earlier),
+                None => now.on_average(census),
+            };
+            self.earlier = Some((Instant::now(), now));
+        }
+        self.usage.clone()
+    }
+}
+
+/// A question that waits for yes or no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Pause(u32),
+    End(u32),
 }
 
 /// What is shown.
 struct Runs {
     directory: CrewDirectory,
-    seen: Seen,
-    shown: Result<Census, String>,
+    seen: SharedSeen,
+    shown: Result<CensusView, String>,
+    colour: Colour,
+    asked: Option<Asked>,
     /// The chosen run's process: rows move, it does not.
     chosen: u32,
     /// What came of the last order.
@@ -97,12 +139,52 @@ struct Runs {
 }
 
 impl Runs {
-    fn new(directory: CrewDirectory, seen: Seen) -> Self {
-        Self { directory, seen, shown: Ok(Census::default()), chosen: 0, said: String::new() }
+    fn new(directory: CrewDirectory, seen: SharedSeen, colour: Colour) -> Self {
+        let (shown, said) = (Ok(CensusView::default()), String::new());
+        Self { directory, seen, shown, colour, asked: None, chosen: 0, said }
     }
 
     fn runs(&self) -> &[CensusRun] {
-        self.shown.as_ref().map_or(&[], |census| &census.runs)
+        self.shown.as_ref().map_or(&[], |seen| &seen.census.runs)
+    }
+
+    /// Asks before the chosen run is disturbed; who is paused goes on at once.
+    fn ask(&mut self, letter: char) -> KeyEffect {
+        let Some(run) = self.runs().get(self.position()) else { return KeyEffect::Stay };
+        let (pid, what) = (run.pid, terminal::printable(&run.what).into_owned());
+        let (asked, verb) = match letter {
+            'k' => (Asked::End(pid), "end"),
+            _ if run.state == RunState::Paused => return self.order(resume),
+            _ => (Asked::Pause(pid), "pause"),
+        };
+        (self.asked, self.said) = (Some(asked), format!("{verb} {pid}? y/n   {what}"));
+        KeyEffect::Draw
+    }
+
+    /// The answer to a question: only y is yes. The run that was asked about is meant, whichever is chosen by now.
+    fn answer(&mut self, asked: Asked, letter: char) -> KeyEffect {
+        self.said.clear();
+        let (Asked::Pause(pid) | Asked::End(pid)) = asked;
+        if letter != 'y' {
+            return KeyEffect::Draw;
+        }
+        let Some(run) = self.runs().iter().find(|run| run.pid == pid).cloned() else {
+            self.said = format!("{pid} has left");
+            return KeyEffect::Draw;
+        };
+        match asked {
+            Asked::Pause(_) => self.give(pid, pause(), "pauses"),
+            Asked::End(_) => self.said = end(&run),
+        }
+        KeyEffect::Draw
+    }
+
+    fn give(&mut self, pid: u32, order: RunOrder, what: &str) {
+        self.said = match give(&self.directory, pid, order) {
+            Ok(0) => format!("{pid} has left"),
+            Ok(_) => format!("{pid}: {what} within moments"),
+            Err(error) => format!("could not change the table: {}", with_causes(&error)),
+        };
     }
 
     /// Gives the chosen run an order; `what` says it in words.
@@ -120,7 +202,7 @@ impl Runs {
         }
         self.said = match given {
             Ok(0) => format!("{pid} has left"),
-            Ok(_) => format!("{pid}: {what}, from its next yield point on"),
+            Ok(_) => format!("{pid}: {what} within moments"),
             Err(error) => format!("could not change the table: {}", with_causes(&error)),
         };
         KeyEffect::Draw
@@ -129,16 +211,29 @@ impl Runs {
     /// The next key begins where this one has led, though nobody has looked at the table since.
     fn note_class(&mut self, pid: u32, class: Priority) {
         let mut seen = self.seen.lock();
-        for census in [&mut self.shown, &mut *seen].into_iter().flatten() {
-            census.runs.iter_mut().filter(|run| run.pid == pid).for_each(|run| run.class = class);
+        for seen in [&mut self.shown, &mut *seen].into_iter().flatten() {
+            seen.census.runs.iter_mut().filter(|run| run.pid == pid).for_each(|run| run.class = class);
         }
     }
 }
 
-fn pause(run: &CensusRun) -> Option<(RunOrder, String)> {
-    let (pause, word) =
-        if run.state == RunState::Paused { (PauseOrder::GoOn, "goes on") } else { (PauseOrder::Rest, "pauses") };
-    Some((RunOrder { pause: Some(pause), ..RunOrder::default() }, word.to_owned()))
+fn pause() -> RunOrder {
+    RunOrder { pause: Some(PauseOrder::Rest), ..RunOrder::default() }
+}
+
+fn resume(_run: &CensusRun) -> Option<(RunOrder, String)> {
+    Some((RunOrder { pause: Some(PauseOrder::GoOn), ..RunOrder::default() }, "goes on".to_owned()))
+}
+
+/// Ends a run as kill(1) does; what came of it.
+fn end(run: &CensusRun) -> String {
+    let pid = run.pid;
+    let process = Pid::from_raw(pid.cast_signed()).filter(|_| run.detail.is_near);
+    match process.map(|process| kill_process(process, Signal::TERM)) {
+        None => format!("could not end {pid}: it is in another container"),
+        Some(Ok(())) => format!("{pid}: told to end (SIGTERM)"),
+        Some(Err(error)) => format!("could not end {pid}: {}", with_causes(&std::io::Error::from(error))),
+    }
 }
 
 /// The classes, lowest first.
@@ -151,6 +246,20 @@ fn class(run: &CensusRun, steps: isize) -> Option<(RunOrder, String)> {
     Some((RunOrder { class: Some(class), ..RunOrder::default() }, format!("class {class:?}").to_lowercase()))
 }
 
+/// LIMIT: lines of what the chosen run does; the table is 224 bytes wide there.
+const WHAT_LINES: usize = 3;
+
+impl Runs {
+    fn tint(&self, census: &Census) -> Tint {
+        let waits = census.runs.iter().any(|run| run.state == RunState::Waiting);
+        match self.colour {
+            Colour::Off => Tint::Bold,
+            Colour::On if waits => Tint::Warning,
+            Colour::On => Tint::Good,
+        }
+    }
+}
+
 /// What it all amounts to, in a sentence.
 fn verdict(census: &Census) -> String {
     let waiting: Vec<&CensusRun> = census.runs.iter().filter(|run| run.state == RunState::Waiting).collect();
@@ -158,7 +267,7 @@ fn verdict(census: &Census) -> String {
     match waiting[..] {
         _ if census.runs.is_empty() => "no run shares the cores now".to_owned(),
         [] => format!("nobody waits: {held} of {} are held", show::cores(census.cpus)),
-        [run] => format!("{} waits: {}", run.pid, run.why),
+        [run] => format!("{} {}", run.pid, show::reason(run)),
         [first, ..] => format!("{} runs wait; {}: {}", waiting.len(), first.pid, first.why),
     }
 }
@@ -174,15 +283,19 @@ impl ScreenContent for Runs {
         let last = canvas.height().saturating_sub(1);
         match &self.shown {
             Err(error) => canvas.heading(0, &format!("could not {error}")),
-            Ok(census) => {
-                canvas.heading(0, &verdict(census));
+            Ok(seen) => {
+                let census = &seen.census;
+                canvas.tinted(0, &verdict(census), self.tint(census));
                 if let Some(run) = census.runs.get(self.position()) {
                     canvas.line(1, &show::numbers(census));
-                    canvas.table(2, last.saturating_sub(4), &show::table(census), self.position());
-                    canvas.line(
-                        last.saturating_sub(2),
-                        &format!("{} is {}: {}", run.pid, show::state(run.state), run.why),
-                    );
+                    // The chosen run in full: what it does, and why it has not what it wants.
+                    let what = terminal::printable(&run.what);
+                    let lines = terminal::wrapped_line(&format!("{}: {what}", run.pid), canvas.width());
+                    let shown = lines.len().min(WHAT_LINES);
+                    canvas.table(2, last.saturating_sub(4 + shown), &show::table(seen), self.position());
+                    let first = last.saturating_sub(2 + shown);
+                    lines.iter().take(shown).enumerate().for_each(|(at, line)| canvas.line(first + at, line));
+                    canvas.line(last.saturating_sub(2), &format!("{} {}", run.pid, show::reason(run)));
                 }
             }
         }
@@ -200,8 +313,11 @@ impl ScreenContent for Runs {
     }
 
     fn letter(&mut self, letter: char) -> KeyEffect {
+        if let Some(asked) = self.asked.take() {
+            return self.answer(asked, letter);
+        }
         match letter {
-            'p' => self.order(pause),
+            'p' | 'k' => self.ask(letter),
             '+' | '=' => self.order(|run| class(run, 1)),
             '-' => self.order(|run| class(run, -1)),
             _ => KeyEffect::Stay,
@@ -222,13 +338,15 @@ impl ScreenContent for Runs {
 mod tests {
     use super::*;
     use crew::budget::Weight;
+    use crew::budget::census::RunDetail;
     use terminal::full_screen::{Key, ScreenView, drawn};
 
     fn run(pid: u32, class: Priority, state: RunState) -> CensusRun {
         let why = if state == RunState::Waiting { "runs of a higher class have the CPUs" } else { "has all it wants" };
         let (what, why, weight) = (format!("tamp \u{1b}[2J{pid}"), why.to_owned(), Weight::default());
         let (holds, wants, useful) = (1, 2, 2);
-        let (above_capacity, lent, inherited, external, seconds, is_job_slots) = (0, 0, 0, 0, 75, false);
+        let (above_capacity, lent, inherited, external, seconds) = (0, 0, 0, 0, 75);
+        let detail = RunDetail::default();
         CensusRun {
             pid,
             class,
@@ -241,17 +359,21 @@ mod tests {
             wants,
             useful,
             seconds,
-            is_job_slots,
+            detail,
             what,
             state,
             why,
         }
     }
 
-    fn screen(runs: Vec<CensusRun>) -> LiveScreen<Runs> {
+    fn seen(runs: Vec<CensusRun>) -> CensusView {
         let census = Census { cpus: 2, free: 0, used_by_others: 0, above_capacity: 0, runs };
-        let seen = Arc::new(Mutex::new(Ok(census)));
-        let mut screen = LiveScreen::new(Runs::new(CrewDirectory::at("/nowhere/at/all"), seen));
+        CensusView { census, ..CensusView::default() }
+    }
+
+    fn screen(runs: Vec<CensusRun>) -> LiveScreen<Runs> {
+        let seen = Arc::new(Mutex::new(Ok(seen(runs))));
+        let mut screen = LiveScreen::new(Runs::new(CrewDirectory::at("/nowhere/at/all"), seen, Colour::Off));
         assert!(screen.refresh(), "there is something to be seen");
         assert!(!screen.refresh(), "and then nothing new");
         screen
@@ -266,8 +388,9 @@ mod tests {
             let lines: Vec<&str> = text.lines().collect();
             assert_eq!(lines[0], "22 waits: runs of a higher class have the CPUs");
             assert_eq!(lines[1], "2 cores: 2 held, 0 lent, 0 free");
+            assert_eq!(lines[usize::from(rows) - 4], "11: tamp \\x1b[2J11", "in full");
             assert!(lines[3].starts_with(">  11  high") && lines[3].contains("tamp \\x1b[2J11"), "{text}");
-            assert_eq!(lines[usize::from(rows) - 3], "11 is working: has all it wants");
+            assert_eq!(lines[usize::from(rows) - 3], "11 works: has all it wants");
             assert_eq!(lines[usize::from(rows) - 1], KEYS);
         }
         let _no_panic = drawn(&screen, 5, 2);
@@ -278,17 +401,18 @@ mod tests {
         let (first, second) = (run(11, Priority::High, RunState::Working), run(22, Priority::Low, RunState::Waiting));
         let mut screen = screen(vec![first.clone(), second.clone()]);
         assert_eq!(screen.key(Key::Down), KeyEffect::Draw);
-        *screen.content.seen.lock() =
-            Ok(Census { cpus: 2, free: 0, used_by_others: 0, above_capacity: 0, runs: vec![second.clone(), first] });
+        *screen.content.seen.lock() = Ok(seen(vec![second.clone(), first]));
         assert!(screen.refresh());
         assert_eq!((screen.content.chosen, screen.content.position()), (22, 0));
         assert_eq!(class(&second, 1).map(|(order, _)| order.class), Some(Some(Priority::Normal)));
         assert!(class(&run(1, Priority::Idle, RunState::Working), -1).is_none(), "there is nothing below idle");
         assert_eq!(
-            pause(&run(1, Priority::Idle, RunState::Paused)).map(|(order, _)| order.pause),
+            resume(&run(1, Priority::Idle, RunState::Paused)).map(|(order, _)| order.pause),
             Some(Some(PauseOrder::GoOn))
         );
         screen.key(Key::Letter('p'));
+        assert!(screen.content.said.starts_with("pause 22? y/n"), "{}", screen.content.said);
+        screen.key(Key::Letter('y'));
         assert!(
             screen.content.said.contains("could not change the table") || screen.content.said == "22 has left",
             "{}",
@@ -300,10 +424,51 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_paused_or_ended_only_by_a_yes_and_only_the_one_that_was_asked_about() {
+        let mut screen =
+            screen(vec![run(11, Priority::High, RunState::Working), run(22, Priority::Low, RunState::Waiting)]);
+        for (key, question) in [('p', "pause 11? y/n"), ('k', "end 11? y/n")] {
+            for no in ['n', 'x', 'k', 'p', '+'] {
+                screen.key(Key::Letter(key));
+                assert!(drawn(&screen, 80, 24).contains(question));
+                screen.key(Key::Letter(no));
+                assert_eq!((screen.content.asked, screen.content.said.as_str()), (None, ""), "{key} {no}");
+            }
+        }
+        screen.key(Key::Letter('k'));
+        screen.key(Key::Down);
+        assert_eq!((screen.content.chosen, screen.content.asked), (22, Some(Asked::End(11))));
+        *screen.content.seen.lock() = Ok(seen(vec![run(22, Priority::Low, RunState::Waiting)]));
+        screen.refresh();
+        screen.key(Key::Letter('y'));
+        assert_eq!(screen.content.said, "11 has left");
+        assert!(
+            end(&run(11, Priority::High, RunState::Working)).contains("another container"),
+            "no number of this one"
+        );
+    }
+
+    #[test]
+    fn what_a_waiting_run_does_is_seen_in_colour_where_that_is_wanted() {
+        let waiting = seen(vec![run(22, Priority::Low, RunState::Waiting)]);
+        let working = seen(vec![run(11, Priority::High, RunState::Working)]);
+        let tint = |seen: &CensusView, colour| {
+            Runs::new(CrewDirectory::at("/nowhere"), Arc::new(Mutex::new(Ok(CensusView::default()))), colour)
+                .tint(&seen.census)
+        };
+        assert_eq!(tint(&waiting, Colour::On), Tint::Warning);
+        assert_eq!((tint(&working, Colour::On), tint(&waiting, Colour::Off)), (Tint::Good, Tint::Bold));
+    }
+
+    #[test]
     fn nobody_there_is_said() {
         assert!(
             drawn(
-                &LiveScreen::new(Runs::new(CrewDirectory::at("/nowhere"), Arc::new(Mutex::new(Ok(Census::default()))))),
+                &LiveScreen::new(Runs::new(
+                    CrewDirectory::at("/nowhere"),
+                    Arc::new(Mutex::new(Ok(CensusView::default()))),
+                    Colour::Off
+                )),
                 80,
                 24
             )

@@ -12,7 +12,7 @@ use sys::process_tree::Processes;
 
 /// Cores that stand in the table as held, for slots that no program has read.
 pub fn unread_slots(census: &Census) -> usize {
-    let pools = census.runs.iter().filter(|run| run.is_job_slots && run.state != RunState::Dead);
+    let pools = census.runs.iter().filter(|run| run.detail.is_job_slots && run.state != RunState::Dead);
     pools.map(|run| unread_of(run).unwrap_or(0).min(run.holds as usize)).sum()
 }
 

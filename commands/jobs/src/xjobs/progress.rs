@@ -3,6 +3,7 @@
 
 use super::plan::Job;
 use super::{Called, XjobsArgs};
+use crew::budget::progress::{ProgressSource, ProgressUnit, WorkDone};
 use jobs::run::{JobTally, OutputManner, RunSnapshot, SeenJob, Watched};
 use jobs::schedule::{RemainingTime, ScheduleStanding, left};
 use machine::Host;
@@ -58,6 +59,15 @@ pub fn start(context: &Context, job: &Job, look: Look, tally: Arc<JobTally>) -> 
         lines
     });
     Some((progress, watched))
+}
+
+/// How many jobs have ended, for the table.
+pub fn jobs_ended(tally: &Arc<JobTally>, total: Option<u64>) -> ProgressSource {
+    let tally = Arc::clone(tally);
+    Arc::new(move || {
+        let Counts { ended, total, .. } = Counts::of(&tally, total);
+        WorkDone { unit: ProgressUnit::Jobs, done: ended, total }
+    })
 }
 
 struct Counts {

@@ -230,7 +230,7 @@ pub fn conclude(context: &Context, ran: &FinishedRun) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crew::budget::census::RunState;
+    use crew::budget::census::{RunDetail, RunState};
     use crew::budget::{Priority, Weight};
 
     fn ran(change: impl FnOnce(&mut JobMeasures)) -> FinishedRun {
@@ -286,7 +286,7 @@ mod tests {
             wants: holds,
             useful: holds,
             seconds: 1,
-            is_job_slots: false,
+            detail: RunDetail::default(),
             what: what.to_owned(),
             state: RunState::Working,
             why: String::new(),

@@ -1,6 +1,7 @@
 //! The lease of a run that may be over before anybody could notice it. It begins with one hand of its own, and takes part in
 //! the budget when it has lasted: to read what the machine is, open the table and claim a row costs more than copying ten files.
 
+use super::progress::ProgressSource;
 use super::{Hand, HandBooks, HandPlace, Lease, LeaseToken};
 use crate::sync::{Mutex, lock};
 use std::sync::OnceLock;
@@ -23,6 +24,8 @@ pub struct Brief<Join> {
     join: Join,
     began: Instant,
     joined: OnceLock<Joined>,
+    /// How far it is, until it takes part.
+    progress: Mutex<Option<ProgressSource>>,
     /// Of the hand that it begins with.
     books: Mutex<HandBooks>,
 }
@@ -30,12 +33,26 @@ pub struct Brief<Join> {
 impl<Join: Fn() -> Joined + Send + Sync> Brief<Join> {
     /// From now on.
     pub fn new(join: Join) -> Self {
-        Self { join, began: Instant::now(), joined: OnceLock::new(), books: Mutex::default() }
+        Self {
+            join,
+            began: Instant::now(),
+            joined: OnceLock::new(),
+            progress: Mutex::default(),
+            books: Mutex::default(),
+        }
     }
 
     /// Takes part now, if it does not yet.
     pub fn join_now(&self) -> &dyn Lease {
-        self.joined.get_or_init(&self.join).lease.as_ref()
+        self.take_part().lease.as_ref()
+    }
+
+    fn take_part(&self) -> &Joined {
+        let joined = self.joined.get_or_init(&self.join);
+        if let Some(source) = lock(&self.progress).take() {
+            joined.lease.show_progress(source);
+        }
+        joined
     }
 
     fn joined(&self) -> Option<&dyn Lease> {
@@ -103,9 +120,16 @@ impl<Join: Fn() -> Joined + Send + Sync> Lease for Brief<Join> {
         self.join_now().set_useful_width(width);
     }
 
+    fn show_progress(&self, source: ProgressSource) {
+        match self.joined() {
+            Some(lease) => lease.show_progress(source),
+            None => *lock(&self.progress) = Some(source),
+        }
+    }
+
     fn may_grow(&self) -> bool {
         self.is_over() && {
-            let joined = self.joined.get_or_init(&self.join);
+            let joined = self.take_part();
             joined.may_grow && joined.lease.may_grow()
         }
     }

@@ -4,6 +4,7 @@
 use super::cpu_set::CpuSet;
 use super::entitlement::Entitled;
 use super::hands::{self, Life};
+use super::progress::{self, RunProgress};
 use super::row::{self, RowSeen};
 use super::seat::{KernelWitness, life_of, now_ms};
 use super::table::{CrewDirectory, MemoryTable, TableError};
@@ -56,15 +57,28 @@ pub struct CensusRun {
     pub useful: u32,
     /// Since when it is here.
     pub seconds: u64,
-    /// Whether its hands are job slots of a run.
-    #[serde(skip)]
-    pub is_job_slots: bool,
+    /// What it says about itself besides.
+    #[serde(flatten)]
+    pub detail: RunDetail,
     /// What it is doing, in its own words.
     pub what: String,
     /// Its state in a word.
     pub state: RunState,
     /// Why it has what it has, in a sentence.
     pub why: String,
+}
+
+/// What is known of a run besides its hands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RunDetail {
+    /// Whether its hands are job slots of a run.
+    #[serde(skip)]
+    pub is_job_slots: bool,
+    /// Whether its process id means the same here.
+    #[serde(skip)]
+    pub is_near: bool,
+    /// How far it is; none where it does not say.
+    pub progress: Option<RunProgress>,
 }
 
 /// A run's state.
@@ -109,7 +123,12 @@ pub fn census(directory: &CrewDirectory) -> Result<Census, TableError> {
             to_take.into_iter().for_each(|cpu| free = free.without(&CpuSet::of([cpu])));
             let is_above = seen.is_above && to_take.is_none();
             let what = row::read_what(table.words(), seen.row);
-            CensusRun { what, ..run(&view, seen, entitled[position], life, Beyond { lent, is_above }) }
+            let detail = RunDetail {
+                is_job_slots: seen.standing.is_job_slots,
+                is_near: namespace == Some(seen.identity.namespace),
+                progress: progress::read(table.words(), seen.row),
+            };
+            CensusRun { what, detail, ..run(&view, seen, entitled[position], life, Beyond { lent, is_above }) }
         })
         .collect();
     runs.sort_by_key(|run| (std::cmp::Reverse(run.holds), run.pid));
@@ -174,7 +193,7 @@ fn run(view: &TableView, seen: &RowSeen, entitled: Entitled, life: Life, beyond:
         wants: holds.saturating_add(seen.waiting).min(seen.useful_width),
         useful: seen.useful_width,
         seconds: view.now_ms.saturating_sub(seen.joined_ms) / 1000,
-        is_job_slots: seen.standing.is_job_slots,
+        detail: RunDetail::default(),
         what: String::new(),
         state,
         why: why(view, seen, entitled, state, is_above),
@@ -182,41 +201,62 @@ fn run(view: &TableView, seen: &RowSeen, entitled: Entitled, life: Life, beyond:
 }
 
 fn why(view: &TableView, seen: &RowSeen, entitled: Entitled, state: RunState, is_above: bool) -> String {
-    let class = seen.standing.class;
-    let above = if is_above { "; its first hand runs above capacity" } else { "" };
-    match state {
-        RunState::Dead => "its process is gone; a child of it keeps its place here".to_owned(),
-        RunState::Stopped => "its process is stopped; whoever is hungry takes its hands".to_owned(),
-        RunState::Paused if view.held(seen) > 0 => {
-            format!("by its user; gives back {} at its next yield points", view.held(seen))
-        }
+    let held = view.held(seen);
+    let reason = match state {
+        RunState::Dead => "its process has ended; a child of it keeps its place here".to_owned(),
+        RunState::Stopped => "its process is stopped; other runs may take its cores".to_owned(),
+        RunState::Paused if held > 0 => format!("by its user; gives {} back within moments", cores(held)),
         RunState::Paused => "by its user, until mh crew resume".to_owned(),
-        RunState::Returning => {
-            format!("gives back {} at its next yield points: others are entitled to them{above}", entitled.must_return)
-        }
-        RunState::Working => format!("has all it wants{above}"),
-        RunState::Waiting if view.held(seen) < entitled.may_hold => {
-            format!("may hold {}, waits for others to reach a yield point{above}", entitled.may_hold)
-        }
-        RunState::Waiting if holds_more(view, |other| other.standing.class > class) => {
-            format!("runs of a higher class have the CPUs{above}")
-        }
-        RunState::Waiting if holds_more(view, |other| other.row != seen.row && other.standing.class == class) => {
-            match view.held(seen) {
-                0 => format!("runs of the same class have the CPUs; its turn comes{above}"),
-                _ => format!("has its share; runs of the same class have theirs{above}"),
-            }
-        }
-        RunState::Waiting if holds_more(view, |other| other.row != seen.row) => {
-            format!("the other CPUs are first hands of other runs{above}")
-        }
-        RunState::Waiting if seen.left_out > 0 => {
-            format!("leaves {} to programs that take no part{above}", seen.left_out)
-        }
-        RunState::Waiting => format!("has all that its CPUs and its quota allow{above}"),
+        RunState::Returning => format!("gives {} back to runs that are entitled to them", cores(entitled.must_return)),
+        RunState::Working => "has all the cores it wants".to_owned(),
+        RunState::Waiting => why_waiting(view, seen, entitled),
+    };
+    let above = if is_above { "; its first core is one that another run uses, too" } else { "" };
+    reason + above
+}
+
+fn why_waiting(view: &TableView, seen: &RowSeen, entitled: Entitled) -> String {
+    let (class, held) = (seen.standing.class, view.held(seen));
+    let is_other = |other: &RowSeen| other.row != seen.row;
+    if held < entitled.may_hold {
+        return format!("may have {}; other runs give them back within moments", cores(entitled.may_hold));
+    }
+    if let Some(classes) = holding_classes(view, |other| other.standing.class > class) {
+        return match held {
+            0 => format!("{classes} runs want every core"),
+            _ => format!("{classes} runs want all other cores"),
+        };
+    }
+    if holding_classes(view, |other| is_other(other) && other.standing.class == class).is_some() {
+        let class = name(class);
+        return match held {
+            0 => format!("{class} runs take turns; its turn comes"),
+            _ => format!("has its share; other {class} runs have theirs"),
+        };
+    }
+    if let Some(classes) = holding_classes(view, is_other) {
+        return format!("{classes} runs keep one core each");
+    }
+    match seen.left_out {
+        0 => "has all that its CPUs and its quota allow".to_owned(),
+        left_out => format!("leaves {} to programs outside mh", cores(left_out)),
     }
 }
 
-fn holds_more(view: &TableView, is_meant: impl Fn(&RowSeen) -> bool) -> bool {
-    view.rows.iter().any(|other| is_meant(other) && view.held(other) > 0)
+/// The classes of the runs that are meant and hold a hand, highest first: `high and normal`. None where there is no such run.
+fn holding_classes(view: &TableView, is_meant: impl Fn(&RowSeen) -> bool) -> Option<String> {
+    let holds = |class: &Priority| {
+        view.rows.iter().any(|other| other.standing.class == *class && is_meant(other) && view.held(other) > 0)
+    };
+    let classes = [Priority::High, Priority::Normal, Priority::Low, Priority::Idle].into_iter().filter(holds);
+    let names: Vec<String> = classes.map(name).collect();
+    (!names.is_empty()).then(|| names.join(" and "))
+}
+
+fn name(class: Priority) -> String {
+    format!("{class:?}").to_lowercase()
+}
+
+fn cores(count: u32) -> String {
+    format!("{count} core{}", if count == 1 { "" } else { "s" })
 }

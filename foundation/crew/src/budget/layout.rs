@@ -3,7 +3,7 @@
 //! | byte | size | what |
 //! |---|---|---|
 //! | 0 | 8 | magic: the letters `mh-crew` and a line feed |
-//! | 8 | 8 | version, 3. Any other: keep off |
+//! | 8 | 8 | version, 4. Any other: keep off |
 //! | 64 | 4 | generation: a futex, counted up and woken when a run comes, leaves, or may have to decide anew: for those who watch |
 //! | 128 | 32 | present: one bit a row that is in use |
 //! | 160 | 32 | hungry: one bit a row that waits for a hand, or runs above capacity |
@@ -19,15 +19,15 @@ pub const CPUS: usize = 1024;
 pub const CPU_SLOTS: usize = CPUS + ROWS;
 /// Words of a CPU mask.
 pub const MASK_WORDS: usize = CPUS / 64;
-/// Words of the text that says what a run does: 256 bytes.
-pub const WHAT_WORDS: usize = 32;
+/// Words of the text that says what a run does: 224 bytes.
+pub const WHAT_WORDS: usize = 28;
 /// Words of a bitmap of rows.
 pub const BITMAP_WORDS: usize = ROWS / 64;
 
 /// What the first word says.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"mh-crew\n");
 /// The version that this code writes and reads.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 
 /// Word of the version.
 pub const VERSION_AT: usize = 1;
@@ -87,8 +87,16 @@ pub mod field {
     pub const LISTENS: usize = 15;
     /// CPUs it may use, lowest first: 16 words.
     pub const MASK: usize = 16;
-    /// What it is doing: UTF-8, ended by a zero byte if shorter than 256 bytes.
-    pub const WHAT: usize = 32;
+    /// What it has done so far, in units of [`PROGRESS_UNIT`].
+    pub const PROGRESS_DONE: usize = 32;
+    /// Of so many; 0: not known.
+    pub const PROGRESS_TOTAL: usize = 33;
+    /// How many a second over the last seconds, in thousandths.
+    pub const PROGRESS_RATE: usize = 34;
+    /// What is counted: 1 bytes, 2 entries, 3 jobs; 0: nothing is published.
+    pub const PROGRESS_UNIT: usize = 35;
+    /// What it is doing: UTF-8, ended by a zero byte if shorter than 224 bytes.
+    pub const WHAT: usize = 36;
 }
 
 /// The word `field` of row `row`.

@@ -10,6 +10,7 @@ use super::hands::Taken;
 use super::inheritance::Inheritance;
 use super::layout::CPUS;
 use super::lease_token::{LeaseToken, PassedHand};
+use super::progress::{ProgressMeter, ProgressSource};
 use super::row::{RowEntry, Standing};
 use super::seat::{Seat, TakeOutcome, now_ms};
 use super::sleep::{self, SleepMoment};
@@ -207,7 +208,14 @@ struct Member {
     next_check_ms: AtomicU64,
     /// When it was last found too early to hire somebody; 0: nobody has asked since the last one was.
     refused_ms: AtomicU64,
+    once_a_second: OnceASecond,
+}
+
+/// What is done about once a second at a yield point.
+#[derive(Default)]
+struct OnceASecond {
     lookout: Mutex<Lookout>,
+    meter: Mutex<ProgressMeter>,
 }
 
 /// What the waiting threads of a run share.
@@ -293,7 +301,7 @@ impl Member {
             changed: Condvar::new(),
             next_check_ms: AtomicU64::new(now_ms() + TABLE_CHECK_MS),
             refused_ms: AtomicU64::new(0),
-            lookout: Mutex::new(Lookout::default()),
+            once_a_second: OnceASecond::default(),
         }
     }
 
@@ -454,9 +462,17 @@ impl Member {
         if let Some((_, seat)) = self.seat()
             && seat.is_table_still_there()
         {
+            self.publish_progress(seat);
             self.look_for_external_programs(seat);
         } else if let Some((number, _)) = self.seat() {
             self.move_on(number);
+        }
+    }
+
+    /// Says in the row how far the run is, where it has said how that is found out.
+    fn publish_progress(&self, seat: &Seat) {
+        if let Some(progress) = lock(&self.once_a_second.meter).read(now_ms()) {
+            seat.publish_progress(&progress);
         }
     }
 
@@ -659,6 +675,15 @@ impl Lease for Member {
 
     fn inherited(&self) -> usize {
         self.inheritance.count()
+    }
+
+    fn show_progress(&self, source: ProgressSource) {
+        lock(&self.once_a_second.meter).begin(source, now_ms());
+        self.note_progress();
+    }
+
+    fn note_progress(&self) {
+        self.seat().inspect(|(_, seat)| self.publish_progress(seat));
     }
 
     fn set_useful_width(&self, useful_width: usize) {

@@ -83,7 +83,7 @@ pub struct RowEntry {
     pub cpus: CpuSet,
     /// The quota that bounds it.
     pub quota: Option<Quota>,
-    /// What it is doing, for people; cut off at 256 bytes.
+    /// What it is doing, for people; cut off at 224 bytes.
     pub what: String,
     /// When it comes, in milliseconds.
     pub now_ms: u64,
@@ -161,6 +161,7 @@ pub fn clear<M: Memory + ?Sized>(memory: &M, row: usize) {
         field::EXTERNAL,
         field::LISTENS,
         field::LEFT_OUT,
+        field::PROGRESS_UNIT,
     ] {
         memory.store(row_word(row, field), 0);
     }
@@ -319,7 +320,7 @@ mod tests {
         let seen = read(memory, 3).expect("in use");
         assert_eq!((seen.useful_width, seen.waiting, seen.standing.class), (1024, 1024, Priority::High));
         assert_eq!(present(memory).count(), ROWS);
-        assert_eq!(read_what(memory, 3).chars().count(), 256);
+        assert_eq!(read_what(memory, 3).chars().count(), 224);
     }
 
     #[test]

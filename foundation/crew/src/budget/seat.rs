@@ -6,6 +6,7 @@ use super::entitlement::Entitled;
 use super::hands::{self, Life, Taken, Witness};
 use super::layout::{CPUS, ClaimWord, HandWord, field, hand_word, row_word};
 use super::memory::Memory;
+use super::progress::{self, RunProgress};
 use super::row::{self, RowEntry, RowSeen, Standing};
 use super::sleep::{self, SleepMoment, is_newly_dead, tell_listeners};
 use super::table::{DeathWordThread, FileNumber, MemoryTable, TableError};
@@ -335,6 +336,11 @@ impl Seat {
         if is_new {
             tell_listeners(&self.table, self.row);
         }
+    }
+
+    /// Says how far the run is: four words that nobody waits for.
+    pub(super) fn publish_progress(&self, progress: &RunProgress) {
+        progress::write(self.words(), self.row, progress);
     }
 
     /// Says that the run would not get faster by more hands than these.

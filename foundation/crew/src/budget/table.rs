@@ -22,7 +22,7 @@ use sys::shared_words::SharedWords;
 
 /// The file's name in its directory.
 /// It has the version in it, so that programs of two versions have a table each while both run.
-pub const FILE_NAME: &str = "table-3";
+pub const FILE_NAME: &str = "table-4";
 /// Where everybody's directories are, unless one is told otherwise.
 pub const SHARED_MEMORY: &str = "/dev/shm";
 /// What a user's directory is called; their number follows.

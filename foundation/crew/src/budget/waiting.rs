@@ -145,6 +145,10 @@ impl Lease for Waiting<'_> {
         self.lease.set_useful_width(width.div_ceil(self.workers_a_hand));
     }
 
+    fn show_progress(&self, source: super::progress::ProgressSource) {
+        self.lease.show_progress(source);
+    }
+
     fn may_grow(&self) -> bool {
         // Beside others it needs no hand of its own.
         lock(&self.state).groups.iter().flatten().any(|group| self.has_room(group)) || self.lease.may_grow()

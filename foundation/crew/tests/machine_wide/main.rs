@@ -158,7 +158,7 @@ fn a_run_obeys_orders_from_outside() {
     assert!(one.must_return(&hand));
     let why =
         |holds| census(&directory).expect("a table").runs.into_iter().find(|run| run.holds == holds).map(|run| run.why);
-    assert_eq!(why(1).as_deref(), Some("by its user; gives back 1 at its next yield points"));
+    assert_eq!(why(1).as_deref(), Some("by its user; gives 1 core back within moments"));
     one.give_back(hand);
     assert_eq!(why(0).as_deref(), Some("by its user, until mh crew resume"));
     assert!(two.try_take().is_none());

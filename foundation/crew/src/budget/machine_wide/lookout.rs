@@ -72,7 +72,7 @@ impl Member {
         if !self.shared.gives_way(seat.standing().class) {
             return seat.leave_out(0);
         }
-        let mut lookout = crate::sync::lock(&self.lookout);
+        let mut lookout = crate::sync::lock(&self.once_a_second.lookout);
         let Some(now) = Look::now(seat) else { return };
         if let Some(sample) = lookout.before.as_ref().and_then(|before| now.since(before)) {
             let left_out = lookout.external_programs.note(sample, self.shared.surroundings.cpus.count());
