@@ -92,6 +92,17 @@ pub fn refused(command: &Command, program: &str, words: &[OsString], error: &cla
     refused
 }
 
+/// `--report json`, whose second word would be a file: what is meant takes its value behind =.
+pub fn report_apart(command: &Command, words: &[OsString]) -> Option<RefusedLine> {
+    let takes_program = command.get_positionals().any(Arg::is_trailing_var_arg_set);
+    let is_apart =
+        words.windows(2).take_while(|pair| pair[0] != "--").any(|pair| pair[0] == "--report" && pair[1] == "json");
+    (is_apart && !takes_program && !std::path::Path::new("json").exists()).then(|| RefusedLine {
+        message: "--report takes its format behind =".to_owned(),
+        hints: vec!["--report=json".to_owned()],
+    })
+}
+
 /// Where to look.
 pub fn shows_options(program: &str) -> String {
     format!("{program} -h shows the options")
@@ -329,6 +340,16 @@ mod tests {
         let outside = "invalid value '0' for --weight: a number from 1 to 10 is needed / mh x -h shows the options";
         assert_eq!(said("-c --weight 0"), outside);
         assert_eq!(said("-c --delete=z"), "--delete takes no value, and 'z' is one / mh x -h shows the options");
+    }
+
+    #[test]
+    fn a_format_that_stands_apart_is_no_file() {
+        let words = |typed: &str| typed.split(' ').map(OsString::from).collect::<Vec<_>>();
+        assert!(report_apart(&command(), &words("--report json a")).is_some());
+        assert!(report_apart(&command(), &words("--report=json a")).is_none());
+        assert!(report_apart(&command(), &words("-- --report json")).is_none());
+        let runs_programs = command().arg(Arg::new("program").num_args(1..).trailing_var_arg(true));
+        assert!(report_apart(&runs_programs, &words("echo --report json")).is_none());
     }
 
     #[test]

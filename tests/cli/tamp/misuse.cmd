@@ -6,3 +6,4 @@ mh tamp -o d a; echo $?
 mh tamp -l a; echo $?
 mh tamp d e; echo $?
 mh tamp -l d; echo $?
+mh tamp --report json a; echo $?
