@@ -25,9 +25,24 @@ pub(crate) fn open(item: &DigestItem) -> Result<File, DigestError> {
     }
 }
 
-/// Reads what is in memory already; none where something would have to be waited for, or where nobody knows.
-pub(crate) fn read_what_is_there(file: &File, room: &mut [u8], offset: u64) -> Option<usize> {
-    rustix::io::preadv2(file, &mut [IoSliceMut::new(room)], offset, ReadWriteFlags::NOWAIT).ok()
+/// What of a file is in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InMemory {
+    /// So many bytes, which have been read.
+    Read(usize),
+    /// Nothing: reading would have to wait.
+    NotYet,
+    /// The file system does not say (tmpfs, FUSE).
+    Unknown,
+}
+
+/// Reads what is in memory already.
+pub(crate) fn read_what_is_there(file: &File, room: &mut [u8], offset: u64) -> InMemory {
+    match rustix::io::preadv2(file, &mut [IoSliceMut::new(room)], offset, ReadWriteFlags::NOWAIT) {
+        Ok(count) => InMemory::Read(count),
+        Err(Errno::AGAIN) => InMemory::NotYet,
+        Err(_) => InMemory::Unknown,
+    }
 }
 
 /// Asks for bytes that will be read soon.
@@ -36,13 +51,18 @@ pub(crate) fn ask_for(file: &File, offset: u64, bytes: u64) {
 }
 
 /// Reads until `room` is full or the file ends. If that has to be waited for, `ahead` bytes are asked for at once.
+/// LIMIT: where the file system does not say, reading ahead is left to the kernel.
 pub(crate) fn read_at(file: &File, room: &mut [u8], offset: u64, ahead: u64) -> Result<usize, DigestError> {
-    let there = read_what_is_there(file, room, offset).unwrap_or(0);
+    let there = match read_what_is_there(file, room, offset) {
+        InMemory::Read(count) => count,
+        InMemory::NotYet if ahead > 0 => {
+            ask_for(file, offset, ahead);
+            0
+        }
+        InMemory::NotYet | InMemory::Unknown => 0,
+    };
     if there == room.len() {
         return Ok(there);
-    }
-    if there == 0 && ahead > 0 {
-        ask_for(file, offset, ahead);
     }
     let offset = offset + there as u64;
     read_full_at(file, &mut room[there..], offset)

@@ -3,7 +3,7 @@
 
 use crate::emitter::Done;
 use crate::error::DigestError;
-use crate::reading::{ask_for, open, read_at, read_what_is_there};
+use crate::reading::{InMemory, ask_for, open, read_at, read_what_is_there};
 use crate::run::{DigestItem, DigestSource, Digested};
 use crate::stream::stream_hash;
 use crate::tally::DigestTally;
@@ -14,6 +14,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
+use sys::at_offset::read_full_at;
 
 /// LIMIT: files of a task. Each may be open at the same time, so that the storage has as many requests; more would leave other workers without a task
 /// at the end of a window.
@@ -124,7 +125,14 @@ impl Whole<'_> {
             return Ok(Some(file));
         }
         let room = &mut branch.scratch[..bytes];
-        if read_what_is_there(&file, room, 0) != Some(bytes) {
+        let count = match read_what_is_there(&file, room, 0) {
+            InMemory::Read(count) => count,
+            InMemory::Unknown => {
+                read_full_at(&file, room, 0).map_err(|cause| DigestError::Read { offset: 0, cause })?
+            }
+            InMemory::NotYet => 0,
+        };
+        if count != bytes {
             ask_for(&file, 0, status.bytes());
             return Ok(Some(file));
         }

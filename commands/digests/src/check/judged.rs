@@ -182,14 +182,16 @@ impl Judged {
         if self.entries == 0 && self.broken.is_none() {
             words.error(&format!("check the manifest {manifest}: no line of it is a checksum line"));
         } else if self.misformatted > 0 {
-            words.warn(&format!("{} of {manifest} misformatted", are(self.misformatted, "line")));
+            let verb = if self.misformatted == 1 { "is" } else { "are" };
+            words.warn(&format!("{} of {manifest} {verb} misformatted", counted(self.misformatted, "line")));
         }
-        if let Some(guessed) = self.guessed {
-            let digits = guessed.bytes() * 2;
-            let (usual, others) = Algorithm::of_digits(digits).unwrap_or((guessed, Vec::new()));
+        // Who has guessed right need not hear of it.
+        let guessed = self.guessed.filter(|_| self.mismatched > 0);
+        if let Some((usual, others)) = guessed.and_then(|guessed| Algorithm::of_digits(guessed.bytes() * 2)) {
             let others: Vec<String> = others.iter().map(|other| other.name()).collect();
             words.warn(&format!(
-                "values of {digits} digits in {manifest} were taken for {}; -a says otherwise ({})",
+                "values of {} digits in {manifest} were taken for {}; -a decides otherwise ({})",
+                usual.bytes() * 2,
                 usual.name(),
                 others.join(", ")
             ));
@@ -248,11 +250,20 @@ fn line(run: &Run<'_>, item: &DigestItem, word: &str) {
     let escapes = match run.request.voice {
         Voice::Xxhsum | Voice::Crc32 => NameEscape::None,
         Voice::B3sum => NameEscape::NewLines,
-        _ => NameEscape::Lines,
+        Voice::Own | Voice::Coreutils => escapes_of_status(&item.name),
     };
-    let (name, is_escaped) = escaped_name(&item.name, escapes);
+    run.words.put(&status_line(&item.name, escapes, word));
+}
+
+/// COMPAT: coreutils escapes a name in a status line only if it would make two lines of it.
+fn escapes_of_status(name: &[u8]) -> NameEscape {
+    if name.contains(&b'\n') { NameEscape::Lines } else { NameEscape::None }
+}
+
+fn status_line(name: &[u8], escapes: NameEscape, word: &str) -> Vec<u8> {
+    let (name, is_escaped) = escaped_name(name, escapes);
     let begin: &[u8] = if is_escaped { b"\\" } else { b"" };
-    run.words.put(&[begin, &name, b": ", word.as_bytes(), b"\n"].concat());
+    [begin, &name, b": ", word.as_bytes(), b"\n"].concat()
 }
 
 fn warn(words: &Words, manifest: &str, voice: Voice, line: u64) {
@@ -335,9 +346,7 @@ pub fn say_extra(words: &Words, is_json: bool, name: &[u8]) {
     if is_json {
         return words.put(json_line(&JsonJudged::new(name, "extra")).as_bytes());
     }
-    let (escaped, is_escaped) = escaped_name(name, NameEscape::Lines);
-    let begin: &[u8] = if is_escaped { b"\\" } else { b"" };
-    words.put(&[begin, &escaped, b": EXTRA\n"].concat());
+    words.put(&status_line(name, escapes_of_status(name), "EXTRA"));
 }
 
 /// A directory that could not be listed.

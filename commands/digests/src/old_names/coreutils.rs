@@ -27,6 +27,9 @@ const KNOWN: &[Known] = &[
     valued(b'a', "algorithm"),
     flag(b' ', "untagged"),
     flag(b' ', "debug"),
+    // COMPAT: cksum knows these letters, and only hints at its help.
+    flag(b'b', ""),
+    flag(b't', ""),
 ];
 
 /// What was typed.
@@ -68,6 +71,7 @@ pub fn asked(name: &'static str, algorithm: Algorithm, words: &[Vec<u8>]) -> Ask
         match word {
             Word::File(file) => typed.files.push(file),
             Word::Option(at, value) => match known[at].long {
+                "" => return Asked::Refused(format!("Try '{name} --help' for more information."), 1),
                 "help" => return Asked::Text(help(name, is_cksum)),
                 "version" => return Asked::Text(version(name, "coreutils 9.1")),
                 "length" => typed.length = Some(value),
@@ -96,25 +100,19 @@ fn copied(option: &Known) -> Known {
 fn is_known(name: &str, long: &str) -> bool {
     match long {
         "binary" | "text" => name != "cksum",
+        "" => name == "cksum",
         "length" => name == "cksum" || name == "b2sum",
         "algorithm" | "untagged" | "debug" => name == "cksum",
         _ => true,
     }
 }
 
-/// COMPAT: a type may be cut short as long as it means one thing.
 fn type_of(word: &[u8]) -> Result<Algorithm, String> {
-    let begun: Vec<_> = TYPES.iter().filter(|(name, _)| name.as_bytes().starts_with(word)).collect();
-    let exact = begun.iter().find(|(name, _)| name.as_bytes() == word);
-    match (exact, begun.as_slice()) {
-        (Some((_, algorithm)), _) | (None, [(_, algorithm)]) => Ok(*algorithm),
-        (None, others) => {
-            let wrong = if others.is_empty() { "invalid" } else { "ambiguous" };
-            let types: String = TYPES.iter().map(|(name, _)| format!("\n  - '{name}'")).collect();
-            let word = crate::words::quoted(word);
-            Err(format!("{wrong} argument {word} for '--algorithm'\nValid arguments are:{types}"))
-        }
-    }
+    let found = TYPES.iter().find(|(name, _)| name.as_bytes() == word);
+    found.map(|(_, algorithm)| *algorithm).ok_or_else(|| {
+        let types: String = TYPES.iter().map(|(name, _)| format!("\n  - '{name}'")).collect();
+        format!("invalid argument {} for '--algorithm'\nValid arguments are:{types}", crate::words::quoted(word))
+    })
 }
 
 /// Why a command line is refused.
@@ -160,28 +158,31 @@ impl Typed {
         if is_cksum && checks && self.algorithm.is_some() && is_old {
             return Some(Wrong::Alone("--check is not supported with --algorithm={bsd,sysv,crc}"));
         }
-        let tag = self.has("tag") || is_cksum && !self.has("untagged");
+        // COMPAT: --tag sets binary mode where it stands.
+        let last = self.options.iter().rev().find(|option| matches!(**option, "text" | "binary" | "tag"));
+        let is_tag_of_text = self.has("tag") && last == Some(&"text");
         let alone = |option: &str, text: &'static str| (self.has(option) && !checks).then_some(Wrong::WithHint(text));
-        None.or_else(|| {
-            (!is_cksum && tag && mode == Some("text")).then_some(Wrong::WithHint("--tag does not support --text mode"))
-        })
-        .or_else(|| {
-            (self.has("zero") && checks)
-                .then_some(Wrong::WithHint("the --zero option is not supported when verifying checksums"))
-        })
-        .or_else(|| {
-            (!is_cksum && self.has("tag") && checks)
-                .then_some(Wrong::WithHint("the --tag option is meaningless when verifying checksums"))
-        })
-        .or_else(|| {
-            (mode.is_some() && checks)
-                .then_some(Wrong::WithHint("the --binary and --text options are meaningless when verifying checksums"))
-        })
-        .or_else(|| alone("ignore-missing", "the --ignore-missing option is meaningful only when verifying checksums"))
-        .or_else(|| alone("status", "the --status option is meaningful only when verifying checksums"))
-        .or_else(|| alone("warn", "the --warn option is meaningful only when verifying checksums"))
-        .or_else(|| alone("quiet", "the --quiet option is meaningful only when verifying checksums"))
-        .or_else(|| alone("strict", "the --strict option is meaningful only when verifying checksums"))
+        None.or_else(|| (!is_cksum && is_tag_of_text).then_some(Wrong::WithHint("--tag does not support --text mode")))
+            .or_else(|| {
+                (self.has("zero") && checks)
+                    .then_some(Wrong::WithHint("the --zero option is not supported when verifying checksums"))
+            })
+            .or_else(|| {
+                (!is_cksum && self.has("tag") && checks)
+                    .then_some(Wrong::WithHint("the --tag option is meaningless when verifying checksums"))
+            })
+            .or_else(|| {
+                (mode.is_some() && checks).then_some(Wrong::WithHint(
+                    "the --binary and --text options are meaningless when verifying checksums",
+                ))
+            })
+            .or_else(|| {
+                alone("ignore-missing", "the --ignore-missing option is meaningful only when verifying checksums")
+            })
+            .or_else(|| alone("status", "the --status option is meaningful only when verifying checksums"))
+            .or_else(|| alone("warn", "the --warn option is meaningful only when verifying checksums"))
+            .or_else(|| alone("quiet", "the --quiet option is meaningful only when verifying checksums"))
+            .or_else(|| alone("strict", "the --strict option is meaningful only when verifying checksums"))
     }
 
     fn request(self, is_cksum: bool, algorithm: Algorithm) -> Request {
