@@ -6,6 +6,7 @@ mod cli;
 mod corpus;
 mod corpus_made;
 mod crew;
+mod digests;
 mod faults;
 mod fit;
 mod instruments;

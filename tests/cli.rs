@@ -32,6 +32,7 @@ runners! {
     tamp_does_and_says_what_is_written_down: "tamp";
     tar_does_and_says_what_is_written_down: "tar";
     cp_rm_and_mv_do_and_say_what_is_written_down: "cp", "rm", "mv";
+    sum_does_and_says_what_is_written_down: "sum";
     links_does_and_says_what_is_written_down: "links";
     xjobs_does_and_says_what_is_written_down: "xjobs";
     pstime_does_and_says_what_is_written_down: "pstime";

@@ -1,0 +1,104 @@
+//! `mh sum` itself: several algorithms from one read, trees, manifests of everybody, extra files, JSON.
+
+use super::{directory, links, run_line};
+use crate::place::{Place, programs};
+use testkit::program::{Exit, ProgramOutcome, TestProgram};
+
+fn run(place: &Place, line: &str) -> ProgramOutcome {
+    run_line(place, line, Some(programs().path()))
+}
+
+fn text(outcome: &ProgramOutcome) -> String {
+    String::from_utf8_lossy(&outcome.stdout).into_owned()
+}
+
+/// What the old tools say of a file, by their own names.
+#[test]
+fn several_algorithms_from_one_read_are_what_the_tools_say() {
+    let place = directory();
+    let several = text(&run(&place, "mh sum -a md5,sha1,sha256,sha512,blake2b,crc32,cksum large"));
+    let value = |tag: &str| {
+        let line = several.lines().find(|line| line.starts_with(&format!("{tag} (large) = ")));
+        line.and_then(|line| line.rsplit(' ').next()).unwrap_or_default().to_owned()
+    };
+    for (tool, tag) in
+        [("md5sum", "MD5"), ("sha1sum", "SHA1"), ("sha256sum", "SHA256"), ("sha512sum", "SHA512"), ("b2sum", "BLAKE2b")]
+    {
+        let real = text(&run_line(&place, &format!("{tool} large"), None));
+        assert_eq!(real.split(' ').next(), Some(value(tag).as_str()), "{tool}");
+    }
+    let real = text(&run_line(&place, "cksum large", None));
+    let number: u32 = real.split(' ').next().and_then(|number| number.parse().ok()).expect("a number");
+    assert_eq!(value("CKSUM"), format!("{number:08x}"));
+}
+
+#[test]
+fn the_width_changes_nothing() {
+    let place = directory();
+    let line = |hands| format!("mh sum -j {hands} -a crc64,blake3,md5,xxh3,sha3 large a text empty - < large");
+    let one = run(&place, &line(1));
+    assert_eq!(one.exit, Exit::Code(0));
+    for hands in [2, 3, 8] {
+        assert_eq!(text(&run(&place, &line(hands))), text(&one), "{hands}");
+    }
+}
+
+#[test]
+fn a_tree_gives_one_manifest_and_the_check_finds_what_was_done_to_it() {
+    let place = directory();
+    place.write("tree/b/z", b"z").write("tree/b-", b"b").write("tree/a", b"a").write("tree/b/deep/x", b"x");
+    place.write("tree/new\nline", b"n");
+    let made = run(&place, "mh sum -r -a xxh3 tree > sums; mh sum -a xxh3 -r tree -j 1 | cmp - sums; cut -c 19- sums");
+    let names = ["tree/a", "tree/b/deep/x", "tree/b/z", "tree/b-", " tree/new\\nline", ""].join("\n");
+    assert_eq!(text(&made), names, "{:?}", made.stderr);
+    let sound = run(&place, "mh sum -c --exact --quiet -a xxh3 sums");
+    assert_eq!((text(&sound).as_str(), sound.exit), ("", Exit::Code(0)));
+    place.write("tree/a", b"changed").write("tree/b/extra", b"");
+    std::fs::remove_file(place.path("tree/b/z")).expect("removed");
+    let found = run(&place, "mh sum -c --exact --quiet -a xxh3 sums");
+    assert_eq!(text(&found), "tree/a: FAILED\ntree/b/z: FAILED open or read\ntree/b/extra: EXTRA\n");
+    assert_eq!(found.exit, Exit::Code(1));
+    let said = String::from_utf8_lossy(&found.stderr).into_owned();
+    assert!(said.ends_with("mh sum: of 5 files listed: 1 changed, 1 missing, 1 extra\n"), "{said}");
+    let json = run(&place, "mh sum -c --exact --json -a xxh3 sums");
+    let statuses: Vec<String> = text(&json)
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")["status"].to_string())
+        .collect();
+    assert_eq!(statuses.join(" "), r#""changed" "ok" "missing" "ok" "ok" "extra""#);
+}
+
+#[test]
+fn manifests_of_all_tools_are_read_mixed() {
+    let (place, links) = (directory(), links());
+    let line = "(md5sum a; sha1sum --tag text; b2sum -l 256 --tag a; cksum -a sm3 a; xxhsum --tag large; xxhsum -H3 a; sha512sum 'new\nline') > sums; \
+                md5sum -z 'back\\slash' a > zeros; b3sum a 'new\nline' > b3";
+    assert_eq!(run_line(&place, line, Some(links.path())).exit, Exit::Code(0));
+    let checked = run(&place, "mh sum -c sums");
+    assert_eq!(text(&checked), "a: OK\ntext: OK\na: OK\na: OK\nlarge: OK\na: OK\n\\new\\nline: OK\n");
+    assert_eq!(text(&run(&place, "mh sum -c zeros")), "back\\slash: OK\na: OK\n");
+    assert_eq!(text(&run(&place, "mh sum -c -a blake3 b3")), "a: OK\n\\new\\nline: OK\n");
+    let guessed = run(&place, "mh sum -c b3");
+    assert_eq!(guessed.exit, Exit::Code(1));
+    let said = String::from_utf8_lossy(&guessed.stderr).into_owned();
+    assert!(
+        said.contains(
+            "values of 64 digits in 'b3' were taken for sha256; -a decides otherwise (blake3, sha3-256, sm3)"
+        ),
+        "{said}"
+    );
+    let crc = run(&place, "mh sum -a cksum a large | mh sum -a cksum -c");
+    assert_eq!((text(&crc).as_str(), crc.exit), ("a: OK\nlarge: OK\n", Exit::Code(0)));
+}
+
+#[test]
+fn a_manifest_of_many_lines_is_checked_in_little_memory() {
+    let place = Place::new();
+    place.write("one", b"1");
+    let line = "c4ca4238a0b923820dcc509a6f75849b  one\n";
+    place.write("sums", line.repeat(200_000));
+    let program = TestProgram::at(crate::place::binary()).in_directory(place.directory());
+    let program = program.with_variable("MH_CREW_DIR", "").with_variable("MH_CONFIG", "");
+    let outcome = program.run(["sum", "-c", "--quiet", "sums"], b"").expect("it starts");
+    assert_eq!((outcome.stdout.len(), outcome.exit), (0, Exit::Code(0)));
+}
