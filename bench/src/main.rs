@@ -16,6 +16,7 @@ mod plot;
 mod pstime;
 mod record;
 mod sizes;
+mod sum;
 mod systime;
 mod tamp;
 mod throttle;
@@ -80,7 +81,7 @@ fn main() -> ExitCode {
 #[derive(Args)]
 struct BenchArguments {
     /// The suite
-    #[arg(default_value = "tamp", value_parser = ["tamp", "files", "crew", "xjobs", "pstime", "systime", "fit", "timers"])]
+    #[arg(default_value = "tamp", value_parser = ["tamp", "files", "sum", "crew", "xjobs", "pstime", "systime", "fit", "timers"])]
     suite: String,
     /// Small data and lists, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
@@ -219,6 +220,7 @@ impl BenchArguments {
 fn run(arguments: &BenchArguments) -> Result<(), String> {
     match arguments.suite.as_str() {
         "files" => files::run(arguments),
+        "sum" => sum::run(arguments),
         "crew" => crew::run(arguments),
         "xjobs" => xjobs::run(arguments),
         "pstime" => pstime::run(arguments),

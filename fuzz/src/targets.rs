@@ -14,6 +14,7 @@ pub mod lz4_container;
 pub mod lzip_container;
 pub mod lzma2;
 pub mod lzma_container;
+pub mod manifest;
 pub mod memory_map;
 pub mod round_trip_bz2;
 pub mod round_trip_gz;
@@ -58,6 +59,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "job_books", run: job_books::run, seeds: job_seeds::books },
     Target { name: "job_template", run: job_template::run, seeds: job_seeds::templates },
     Target { name: "job_blocks", run: job_blocks::run, seeds: job_seeds::blocks },
+    Target { name: "manifest", run: manifest::run, seeds: manifest::seeds },
     Target { name: "tar_index", run: tar_index::run, seeds: tar_index::seeds },
     Target { name: "tar_reader", run: tar_reader::run, seeds: tar_reader::seeds },
     Target { name: "round_trip_bz2", run: round_trip_bz2::run, seeds: seeds::plain },
