@@ -39,6 +39,8 @@ const PAGES: &[(&str, PageFacts)] = &[
     ("mh-cp", PageFacts { environment: WITH_BACKUPS, exit_status: TREE_EXITS, see_also: &["cp(1)"], ..SHARING }),
     ("mh-mv", PageFacts { environment: WITH_BACKUPS, exit_status: TREE_EXITS, see_also: &["mv(1)"], ..SHARING }),
     ("mh-rm", PageFacts { exit_status: TREE_EXITS, see_also: &["rm(1)"], ..SHARING }),
+    ("mh-sum", PageFacts { exit_status: SUM_EXITS, see_also: SUMS, ..SHARING }),
+    ("mh-innodb", PageFacts { exit_status: INNODB_EXITS, see_also: &["innochecksum(1)"], ..SHARING }),
     (
         "mh-mtwrite",
         PageFacts {
@@ -105,6 +107,17 @@ const XJOBS_EXITS: &[Fact] = &[
 ];
 const TREE_EXITS: &[Fact] =
     &[DONE, FAILED, ("2", "The command line was wrong; nothing was done. Under the old tool's name it is 1.")];
+const SUM_EXITS: &[Fact] = &[
+    ("0", "Every digest was computed, or every line checked agrees."),
+    ("1", "A file could not be read, or is not as its line says; with --exact also a file that no line names."),
+    USAGE,
+];
+const INNODB_EXITS: &[Fact] = &[
+    ("0", "No page is corrupt. How many are not checkable is printed."),
+    ("1", "A page is corrupt."),
+    ("2", "Nothing is corrupt, but a file or page could not be read, or the command line was wrong."),
+];
+const SUMS: &[&str] = &["md5sum(1)", "sha256sum(1)", "cksum(1)", "b2sum(1)", "xxhsum(1)"];
 const STARTING_EXITS: &[Fact] = &[
     ("N", "That of the program that was started; 128 and the signal's number if a signal ended it."),
     FAILED,
