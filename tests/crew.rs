@@ -71,6 +71,26 @@ fn a_program_that_sleeps_keeps_no_core_while_others_are_there() {
 }
 
 #[test]
+fn the_table_has_how_far_a_run_is() {
+    let place = place();
+    let mut command = Command::new(binary());
+    command.args(["xjobs", "-j1", "sleep", ":::", "0", "0", "600"]).current_dir(place.directory());
+    command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", "").stdin(Stdio::null());
+    let jobs = Running { child: command.spawn().expect("the program starts") };
+    let of = |running: &Running, name| field(&place, running, name);
+    wait_until("two of three jobs have ended", || {
+        of(&jobs, "done").as_deref() == Some("2") && of(&jobs, "total").as_deref() == Some("3")
+    });
+    let tamp = start(&place, &[]);
+    wait_until("a compressor says how much it has read, of how much", || {
+        of(&tamp, "done").and_then(|done| done.parse::<u64>().ok()) > Some(0)
+            && of(&tamp, "total").as_deref() == Some("1099511627776")
+    });
+    let text = String::from_utf8(crew(&place, &[]).stdout_of_success()).expect("text");
+    assert!(text.contains(" 66 % ") && text.contains("%CPU") && text.contains("started in this terminal"), "{text}");
+}
+
+#[test]
 fn a_higher_class_gets_the_cores_and_orders_turn_that_round() {
     let place = place();
     let low = start(&place, &["--priority", "low"]);

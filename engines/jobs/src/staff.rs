@@ -123,10 +123,14 @@ impl Staff {
         self.unstaffed_at_work -= crew.unstaffed;
         self.hands_at_work -= crew.hands.len();
         self.idle.append(&mut crew.hands);
-        self.lease.note_progress();
         while self.idle.last().is_some_and(|hand| self.lease.must_return(hand)) {
             self.give_back_one();
         }
+    }
+
+    /// Has the table show how many jobs have ended: for after one was counted.
+    pub fn note_progress(&self) {
+        self.lease.note_progress();
     }
 
     /// What a job needs to use its hands in the run's place: text for its environment. None where it has none that others see.

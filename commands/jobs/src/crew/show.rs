@@ -90,7 +90,7 @@ pub fn cores(count: usize) -> String {
 
 fn cells(run: &CensusRun, seen: &CensusView) -> [String; HEADINGS.len()] {
     let or_not_known = |cell: Option<String>| cell.unwrap_or_else(|| "-".to_owned());
-    let progress = run.detail.progress;
+    let progress = paced(run);
     let what = terminal::printable(&run.what);
     [
         format!("{}{}", if seen.own.has(run) { "*" } else { "" }, run.pid),
@@ -104,6 +104,14 @@ fn cells(run: &CensusRun, seen: &CensusView) -> [String; HEADINGS.len()] {
         short_time(run.seconds),
         if run.state == RunState::Working { what.into_owned() } else { format!("({}) {what}", state(run.state)) },
     ]
+}
+
+/// How far it is. Jobs are published as they end, and no more while a long one runs: their rate is that of the whole run.
+fn paced(run: &CensusRun) -> Option<RunProgress> {
+    let progress = run.detail.progress?;
+    let mean = progress.done.saturating_mul(1000).checked_div(run.seconds).unwrap_or(0);
+    let rate_milli = if progress.unit == ProgressUnit::Jobs { mean } else { progress.rate_milli };
+    Some(RunProgress { rate_milli, ..progress })
 }
 
 /// `40/64`: cores that it uses and cores that it wants; `0/2+1` with one that its runner or a make holds for it.
@@ -222,6 +230,13 @@ mod tests {
         assert_eq!((done(progress), progress.seconds_left()), ("41.2 GB".to_owned(), None));
         let jobs = RunProgress { unit: ProgressUnit::Jobs, done: 3, total: Some(4), rate_milli: 1500 };
         assert_eq!((done(jobs), rate(jobs)), ("75 %".to_owned(), "1.5/s".to_owned()));
+        let long = RunProgress { rate_milli: 40_000, ..jobs };
+        let listed = paced(&run(7, RunState::Working, Some(long)));
+        assert_eq!(
+            listed.map(|progress| progress.rate_milli),
+            Some(6),
+            "three in 480 s, whatever it was at the last end"
+        );
         let all_but_one = RunProgress { done: 39_999, ..HALF };
         assert_eq!(done(all_but_one), "99 %");
         assert_eq!([21, 235, 3720, 183_600].map(short_time), ["21s", "3m55s", "1h02m", "2d03h"]);

@@ -425,6 +425,7 @@ impl Runner<'_> {
             printed.parts[0].insert(0, Part::bytes(heading));
         }
         self.ends.count(end.outcome);
+        self.starts.places.staff.note_progress();
         if is_success {
             self.note_success(end.wall);
         }

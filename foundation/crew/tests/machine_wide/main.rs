@@ -7,13 +7,16 @@ use crew::budget::census::{RunState, census};
 use crew::budget::cpu_set::CpuSet;
 use crew::budget::entitlement::Quota;
 use crew::budget::orders::{PauseOrder, RunOrder, give};
+use crew::budget::progress::{ProgressUnit, WorkDone};
 use crew::budget::{
-    Attention, Budget, Company, CrewDirectory, HandBooks, Lease, MachineWide, Priority, Request, Surroundings, Weight,
+    Attention, Brief, Budget, Company, CrewDirectory, HandBooks, Joined, Lease, MachineWide, Priority, Request,
+    Surroundings, Waiting, Weight,
 };
 use machine::Host;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -172,6 +175,32 @@ fn a_run_obeys_orders_from_outside() {
     let runs = census(&directory).expect("a table").runs;
     assert!(runs.iter().all(|run| run.class == Priority::Idle && run.weight == Weight::new(7)));
     assert_eq!(give(&directory, 1, order).expect("a table"), 0, "no run of that process");
+}
+
+#[test]
+fn a_run_shows_how_far_it_is_also_when_it_joins_later() {
+    let (_parent, directory) = place();
+    let unit = ProgressUnit::Entries;
+    let source = |done| Arc::new(move || WorkDone { unit, done, total: Some(40) });
+    let shown = || {
+        let runs = census(&directory).expect("a table").runs;
+        runs.first().and_then(|run| run.detail.progress).map(|progress| (progress.unit, progress.done, progress.total))
+    };
+    let early = lease(&directory, Priority::Normal, 1);
+    assert_eq!(shown(), None, "nothing is said");
+    early.show_progress(source(30));
+    assert_eq!(shown(), Some((unit, 30, Some(40))));
+    drop(early);
+    let join = || Joined { lease: lease(&directory, Priority::Normal, 1), may_grow: false };
+    let brief = Brief::new(join);
+    brief.show_progress(source(7));
+    assert_eq!(shown(), None, "a brief run has no row");
+    brief.join_now();
+    assert_eq!(shown(), Some((unit, 7, Some(40))));
+    let waiting = Waiting::on(lease(&directory, Priority::Normal, 1), 2);
+    drop(brief);
+    waiting.show_progress(source(9));
+    assert_eq!(shown(), Some((unit, 9, Some(40))));
 }
 
 #[test]
