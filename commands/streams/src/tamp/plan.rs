@@ -13,7 +13,7 @@ use crew::plan::Plan;
 use crew::verdict::Circumstances;
 use mh_kit::context::Context;
 use mh_kit::failure::Failure;
-use mh_kit::report::seconds_text;
+use mh_kit::report::{range_text, seconds_text};
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -500,18 +500,21 @@ pub fn expectation(job: &Job) -> Plan {
     let Some(sample) = codec::sample::sample(path, *format, options) else {
         return plan;
     };
-    let hands = job.staffing.width as f64;
     if let Some(total) = job.total_bytes {
-        let seconds = total as f64 / sample.bytes_per_second / hands;
-        let compressed = (total as f64 * sample.compressed_share) as u64;
+        // Units are not divided: the last round leaves hands idle.
+        let unit_bytes = job.direction.chunk_bytes().max(1) as u64;
+        let rounds = total.div_ceil(unit_bytes).div_ceil(job.staffing.width.max(1) as u64);
+        let bytes_a_hand = (rounds * unit_bytes).min(total);
+        let seconds = bytes_a_hand as f64 / sample.bytes_per_second;
+        let [least, most] = [sample.compressed_least, sample.compressed_most].map(terminal::bytes);
+        let tried = match sample.is_whole {
+            true => format!("all {}", terminal::bytes(sample.bytes)),
+            false => format!("{} of {} places", terminal::bytes(sample.bytes), sample.places),
+        };
         plan.choose(
             "expect",
-            format!("about {}, {} compressed", seconds_text(seconds), terminal::bytes(compressed)),
-            format!(
-                "a sample of {} went at {} a hand",
-                terminal::bytes(sample.bytes),
-                terminal::rate(sample.bytes_per_second)
-            ),
+            format!("about {}, {} compressed", seconds_text(seconds), range_text(&least, &most)),
+            format!("{tried} were tried, at {} a hand", terminal::rate(sample.bytes_per_second)),
         );
     }
     plan
