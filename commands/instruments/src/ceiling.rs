@@ -175,7 +175,7 @@ fn judge_all(
             Format::Csv => judged.csv(has_begun),
             _ => judged.text(count != 1, args.format.look()),
         };
-        output.interval(text, || judged.page())?;
+        output.interval(text, || judged.page(args.format.look()))?;
         (has_begun, verdicts) = (true, verdicts + 1);
         std::mem::swap(&mut earlier, &mut later);
         if step == Step::Last || (count > 0 && verdicts >= count && args.recording.replay.is_none()) {

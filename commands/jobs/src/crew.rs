@@ -194,7 +194,8 @@ fn show(
     }
     let usage = earlier.map_or_else(|| now.on_average(&census), |earlier| now.since(earlier));
     let own = OwnSession::of(&census);
-    if let Some(text) = other_versions::remark(&other_versions::living(directory)) {
+    let others = if earlier.is_none() { other_versions::living(directory) } else { Vec::new() };
+    if let Some(text) = other_versions::remark(&others) {
         context.messages.note(NAME, &text);
     }
     print(&show::as_text(&CensusView { census, usage, own }, args.look.look()))?;

@@ -408,9 +408,9 @@ mod tests {
 
     #[test]
     fn rows_scroll_to_the_chosen_one_and_are_cut_and_harmless() {
-        let top = "three runs\n  PID  WHAT\n>   1  a\\x1b[2Jb\n   22  a name that is\n\n";
+        let top = "three runs\n  PID  WHAT\n>   1  a\\x1b[2Jb\n   22  a name that ..\n\n";
         assert_eq!(drawn(&Three { chosen: 0 }, 21, 5), top);
-        let bottom = "three runs\n  PID  WHAT\n   22  a name that is\n>   3  c\n\n";
+        let bottom = "three runs\n  PID  WHAT\n   22  a name that ..\n>   3  c\n\n";
         assert_eq!(drawn(&Three { chosen: 2 }, 21, 5), bottom);
         assert_eq!(drawn(&Three { chosen: 0 }, 3, 1), "thr\n", "small is no panic");
     }

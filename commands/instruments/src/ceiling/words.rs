@@ -70,8 +70,8 @@ impl Judged {
     }
 
     /// The same for a screen.
-    pub fn page(&self) -> Page {
-        Page::new(&self.verdict(), &self.table(true).to_string(), &self.source())
+    pub fn page(&self, look: TextLook) -> Page {
+        Page::new(&self.verdict(), &self.table(true).to_string(), &self.source()).tinted(look, self.tint())
     }
 
     /// A line a thread; the heading unless there was one.

@@ -75,7 +75,8 @@ pub fn text(shown: &Shown, options: &TextOptions) -> String {
     let snapshot = &shown.snapshot;
     let life_ns = shown.life_ns();
     if shown.is_nobody() {
-        return format!("no process was followed in {}\n{}", time(snapshot.elapsed_ns), cost(shown, 0));
+        let text = format!("no process was followed in {}\n{}", time(snapshot.elapsed_ns), cost(shown, 0));
+        return options.look.prose(&text);
     }
     let mut rows: Vec<TimeRow<'_>> = snapshot.owners.iter().flat_map(rows_of).collect();
     // By work: what waits is not what keeps a CPU busy. Where work is not known apart, all of it counts.

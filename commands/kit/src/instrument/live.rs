@@ -2,6 +2,7 @@
 //! goes on as it does without one; it only puts its text here, and what it says at the end is printed when the screen is gone.
 
 use super::failure;
+use super::look::TextLook;
 use crate::failure::Failure;
 use crate::report::print_as;
 use crate::screen::{LiveScreen, ScreenContent};
@@ -9,8 +10,8 @@ use parking_lot::Mutex;
 use rustix::process::{Signal, getpid, kill_process};
 use std::sync::Arc;
 use sys::cpu_clock::{Counted, monotonic_ns, other_process_ns};
-use terminal::Messages;
 use terminal::full_screen::{Bell, Canvas, FullScreen, KeyEffect, ScreenEnd};
+use terminal::{Colour, Messages, Tint};
 
 /// The longest that fits is shown.
 const KEYS: [&str; 3] = ["up/down scroll   space hold, go on   ? help   q leave", "? help   q leave", "q leave"];
@@ -29,6 +30,8 @@ const HELP_KEYS: &[&str] = &[
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
     heading: String,
+    /// How the heading stands out, besides being bold; none without colour.
+    tint: Option<Tint>,
     columns: String,
     rows: Vec<String>,
     foot: Vec<String>,
@@ -40,10 +43,17 @@ impl Page {
         let mut lines = table.lines().map(str::to_owned);
         Self {
             heading: heading.trim_end().to_owned(),
+            tint: None,
             columns: lines.next().unwrap_or_default(),
             rows: lines.collect(),
             foot: foot.lines().map(str::to_owned).collect(),
         }
+    }
+
+    /// With a heading in `tint` where colour is wanted.
+    #[must_use]
+    pub fn tinted(self, look: TextLook, tint: Tint) -> Self {
+        Self { tint: Some(tint).filter(|_| look.colour == Colour::On), ..self }
     }
 }
 
@@ -189,7 +199,8 @@ impl ScreenContent for Pages {
         let mut foot: Vec<String> =
             self.page.foot.iter().flat_map(|line| terminal::wrapped_line(line, canvas.width())).collect();
         foot.truncate(spare.saturating_sub(heading.len()) / 2);
-        heading.iter().enumerate().for_each(|(row, line)| canvas.heading(row, line));
+        let tint = self.page.tint.unwrap_or(Tint::Bold);
+        heading.iter().enumerate().for_each(|(row, line)| canvas.tinted(row, line, tint));
         let (first, last) = (heading.len() + 1, canvas.height().saturating_sub(1));
         if first <= last {
             canvas.heading(heading.len(), &self.page.columns);
@@ -272,6 +283,12 @@ mod tests {
             assert_eq!(text.lines().count(), usize::from(rows), "{columns}x{rows}");
             assert!(text.lines().all(|line| line.chars().count() <= usize::from(columns)), "{text}");
         }
+    }
+
+    #[test]
+    fn a_heading_has_its_tint_only_where_colour_is_wanted() {
+        let tint = |colour| Page::new("a", "", "").tinted(TextLook { colour, ..TextLook::PLAIN }, Tint::Bad).tint;
+        assert_eq!((tint(Colour::On), tint(Colour::Off)), (Some(Tint::Bad), None));
     }
 
     #[test]
