@@ -7,7 +7,7 @@
 //! It also hands down what `--version` prints, with the commit: only this crate, the last one, is built anew for a commit.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 fn main() {
@@ -38,7 +38,7 @@ fn hand_down_version() {
 /// The commit of this source tree. A tree within somebody else's repository has none.
 fn commit() -> Option<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().ok()?;
-    if PathBuf::from(git(&root, &["--show-toplevel"])?) != root {
+    if Path::new(&git(&root, &["--show-toplevel"])?) != root.as_path() {
         return None;
     }
     // Each commit adds a line to the second.

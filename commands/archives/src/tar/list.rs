@@ -172,7 +172,7 @@ impl<'a> Lines<'a> {
         let member = shown.as_ref().unwrap_or(member);
         let name = with_slash(&member.path, member.kind);
         match self.args.verbose {
-            0 | 1 if dry_run => self.output.line(&format!("would extract {}", escaped(&name))),
+            0 | 1 if dry_run => self.output.line(format!("would extract {}", escaped(&name))),
             0 if is_plain(&name) => self.output.line(&name),
             0 => self.output.line(&*escaped(&name)),
             _ => self.output.line(self.long.line(&name, member)),
