@@ -3,15 +3,15 @@
 mod extra;
 mod judged;
 
-use crate::hands::{Hands, Width, room};
+use crate::hands::{DigestHands, RunWidth, room};
 use crate::print::what;
 use crate::report::{DigestReport, report};
-use crate::request::{Judging, Request, Voice};
-use crate::words::{Words, quoted, shell_quoted, shown};
+use crate::request::{Judging, SumRequest, ToolVoice};
+use crate::words::{SumWords, quoted, shell_quoted, shown};
 use digests::manifest::{ManifestLine, ManifestLines, ManifestRead, ManifestReader};
 use digests::{DigestItem, DigestTally, Digested, Digesting, digest_all};
 use extra::NamesSeen;
-use judged::{Judged, Totals};
+use judged::{CheckTotals, ManifestJudged};
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::counted;
@@ -25,16 +25,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use terminal::Progress;
 
 /// Checks all manifests; whether everything is as it should be.
-pub fn check(context: &Context, request: &Request, judging: &Judging, width: &Width) -> Result<Outcome, Failure> {
-    let words = Words::new(context, request);
-    let hands = Hands::new(context, request, width, what(request));
+pub fn check(context: &Context, request: &SumRequest, judging: &Judging, width: &RunWidth) -> Result<Outcome, Failure> {
+    let words = SumWords::new(context, request);
+    let hands = DigestHands::new(context, request, width, what(request));
     let tally = Arc::new(DigestTally::default());
-    let listed = Arc::new(AtomicU64::new(0));
-    let progress = progress(context, judging, &tally, &listed);
+    let ahead = Arc::new(Ahead::of(request));
+    let progress = progress(context, judging, &tally, &ahead);
     let mut run =
-        Run { request, judging, words: &words, width, hands: &hands, tally: &tally, listed: &listed, seen: None };
+        Run { request, judging, words: &words, width, hands: &hands, tally: &tally, ahead: &ahead, seen: None };
     run.seen = judging.exact.as_ref().map(|_| Mutex::new(NamesSeen::default()));
-    let (mut totals, mut measures) = (Totals::default(), None);
+    let (mut totals, mut measures) = (CheckTotals::default(), None);
     for manifest in &request.files {
         let (judged, measured) = run.manifest(manifest);
         totals.add(&judged, judging);
@@ -44,7 +44,7 @@ pub fn check(context: &Context, request: &Request, judging: &Judging, width: &Wi
         totals.extra = seen.lock().report_extra(&words, request, judging, directory);
     }
     drop(progress);
-    if request.voice == Voice::Own {
+    if request.voice == ToolVoice::Own {
         totals.conclude(&words);
     }
     if let Some(measures) = measures {
@@ -62,40 +62,56 @@ pub fn check(context: &Context, request: &Request, judging: &Judging, width: &Wi
     Ok(if totals.is_good { Outcome::Done } else { Outcome::Partial })
 }
 
-/// Entries that are done of those that were read so far, which is ahead by a window at most.
-fn progress(
-    context: &Context,
-    judging: &Judging,
-    tally: &Arc<DigestTally>,
-    listed: &Arc<AtomicU64>,
-) -> Option<Progress> {
+/// How far the manifests have been read, which is ahead of the checks by a window at most.
+#[derive(Default)]
+struct Ahead {
+    entries: AtomicU64,
+    bytes: AtomicU64,
+    /// Bytes of all manifests, where they are files.
+    of_bytes: Option<u64>,
+}
+
+impl Ahead {
+    fn of(request: &SumRequest) -> Self {
+        use std::os::unix::ffi::OsStrExt;
+        let size = |name: &Vec<u8>| {
+            let metadata = std::fs::metadata(Path::new(std::ffi::OsStr::from_bytes(name))).ok()?;
+            metadata.is_file().then_some(metadata.len())
+        };
+        Self { of_bytes: request.files.iter().map(size).sum(), ..Self::default() }
+    }
+
+    /// The share of the entries that `done` is: how many there are is guessed from those read so far.
+    fn share(&self, done: u64) -> Option<f64> {
+        let (entries, bytes) = (self.entries.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        let all = entries as f64 * self.of_bytes? as f64 / bytes.max(1) as f64;
+        (entries > 0).then(|| (done as f64 / all.max(1.0)).min(1.0))
+    }
+}
+
+fn progress(context: &Context, judging: &Judging, tally: &Arc<DigestTally>, ahead: &Arc<Ahead>) -> Option<Progress> {
     if judging.says == crate::request::Says::Nothing {
         return None;
     }
-    let (tally, listed) = (Arc::clone(tally), Arc::clone(listed));
+    let (tally, ahead) = (Arc::clone(tally), Arc::clone(ahead));
     Some(Progress::start_lines(&context.messages, move |elapsed| {
         let (files, bytes) = (tally.files(), tally.bytes());
-        let of = listed.load(Ordering::Relaxed).max(files);
-        let share = terminal::percentage_whole(files as f64 / of.max(1) as f64);
+        let share =
+            ahead.share(files).map_or(String::new(), |share| format!("{}  ", terminal::percentage_whole(share)));
         let rate = terminal::rate(bytes as f64 / elapsed.as_secs_f64().max(1e-3));
-        vec![format!(
-            "verified {share}  {} of {}  {}  {rate}",
-            terminal::integer(files),
-            counted(of, "file"),
-            terminal::bytes(bytes)
-        )]
+        vec![format!("verified {share}{}  {}  {rate}", counted(files, "file"), terminal::bytes(bytes))]
     }))
 }
 
 /// What the check of each manifest needs.
 struct Run<'a> {
-    request: &'a Request,
+    request: &'a SumRequest,
     judging: &'a Judging,
-    words: &'a Words,
-    width: &'a Width,
-    hands: &'a Hands,
+    words: &'a SumWords,
+    width: &'a RunWidth,
+    hands: &'a DigestHands,
     tally: &'a Arc<DigestTally>,
-    listed: &'a AtomicU64,
+    ahead: &'a Ahead,
     /// Names of all lines, where files that none names are reported.
     seen: Option<Mutex<NamesSeen>>,
 }
@@ -105,13 +121,15 @@ struct OpenManifest {
     shown: String,
     is_stdin: bool,
     lines: ManifestLines<Box<dyn Read + Send>>,
+    /// Bytes of lines that progress knows of.
+    counted_bytes: u64,
 }
 
 impl Run<'_> {
     /// Checks one manifest.
-    fn manifest(&self, name: &[u8]) -> (Judged, Option<crew::measures::Measures>) {
-        let Some(mut manifest) = self.open(name) else { return (Judged::unreadable(), None) };
-        let judged = Mutex::new(Judged::default());
+    fn manifest(&self, name: &[u8]) -> (ManifestJudged, Option<crew::measures::Measures>) {
+        let Some(mut manifest) = self.open(name) else { return (ManifestJudged::unreadable(), None) };
+        let judged = Mutex::new(ManifestJudged::default());
         let mut reader = ManifestReader::new(self.judging.rules);
         let shown_name = manifest.shown.clone();
         let mut next = || self.next(&mut manifest, &mut reader, &judged);
@@ -138,8 +156,8 @@ impl Run<'_> {
             File::open(Path::new(std::ffi::OsStr::from_bytes(name)))
         };
         let quoted_name = |name: &[u8]| match self.request.voice {
-            Voice::Own => quoted(name),
-            Voice::Coreutils => shell_quoted(name),
+            ToolVoice::Own => quoted(name),
+            ToolVoice::Coreutils => shell_quoted(name),
             _ => shown(name),
         };
         let shown = if is_stdin { quoted_name(b"standard input") } else { quoted_name(name) };
@@ -149,14 +167,14 @@ impl Run<'_> {
                     seen.lock().is_no_extra(&file);
                 }
                 let lines = ManifestLines::new(Box::new(file) as Box<dyn Read + Send>, self.judging.line_end);
-                Some(OpenManifest { shown, is_stdin, lines })
+                Some(OpenManifest { shown, is_stdin, lines, counted_bytes: 0 })
             }
             Err(error) => {
                 let cause = with_causes(&error);
                 match self.request.voice {
-                    Voice::Own => self.words.error(&format!("open the manifest {shown}: {cause}")),
-                    Voice::Xxhsum => self.words.say_plainly(&format!("Error: Could not open '{shown}': {cause}")),
-                    Voice::B3sum => self.words.say(&error.to_string()),
+                    ToolVoice::Own => self.words.error(&format!("open the manifest {shown}: {cause}")),
+                    ToolVoice::Xxhsum => self.words.say_plainly(&format!("Error: Could not open '{shown}': {cause}")),
+                    ToolVoice::B3sum => self.words.say(&error.to_string()),
                     _ => self.words.say(&format!("{shown}: {cause}")),
                 }
                 None
@@ -169,7 +187,7 @@ impl Run<'_> {
         &self,
         manifest: &mut OpenManifest,
         reader: &mut ManifestReader,
-        judged: &Mutex<Judged>,
+        judged: &Mutex<ManifestJudged>,
     ) -> Option<DigestItem> {
         loop {
             let read = match manifest.lines.read() {
@@ -185,7 +203,9 @@ impl Run<'_> {
                 ManifestRead::Nothing => {}
                 // COMPAT: standard input cannot be both.
                 ManifestRead::Entry(entry) if !(manifest.is_stdin && entry.name == b"-") => {
-                    self.listed.fetch_add(1, Ordering::Relaxed);
+                    self.ahead.entries.fetch_add(1, Ordering::Relaxed);
+                    self.ahead.bytes.fetch_add(manifest.lines.bytes() - manifest.counted_bytes, Ordering::Relaxed);
+                    manifest.counted_bytes = manifest.lines.bytes();
                     let item = DigestItem {
                         algorithms: Arc::new([entry.algorithm]),
                         expected: Some(entry.value),
@@ -202,7 +222,7 @@ impl Run<'_> {
 
     fn judge(
         &self,
-        judged: &mut Judged,
+        judged: &mut ManifestJudged,
         manifest: &str,
         item: &DigestItem,
         result: Result<Digested, digests::DigestError>,
@@ -211,11 +231,11 @@ impl Run<'_> {
         match result {
             Ok(digested) if digested.values.first() == item.expected.as_ref() => {
                 judged.matched += 1;
-                judged.say(self, item, judged::Fate::Good, None);
+                judged.say(self, item, judged::FileFate::Good, None);
             }
             Ok(digested) => {
                 judged.mismatched += 1;
-                judged.say(self, item, judged::Fate::Changed, digested.values.first());
+                judged.say(self, item, judged::FileFate::Changed, digested.values.first());
             }
             Err(error) if error.is_missing() && self.judging.ignores_missing => judged.ignored += 1,
             Err(error) => {
@@ -224,5 +244,20 @@ impl Run<'_> {
                 judged.say_unreadable(self, manifest, item, &error);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_guesses_how_many_lines_there_are() {
+        let ahead = Ahead { of_bytes: Some(1000), ..Ahead::default() };
+        assert_eq!(ahead.share(0), None, "nothing is known yet");
+        ahead.entries.store(10, Ordering::Relaxed);
+        ahead.bytes.store(500, Ordering::Relaxed);
+        assert_eq!((ahead.share(5), ahead.share(20), ahead.share(30)), (Some(0.25), Some(1.0), Some(1.0)));
+        assert_eq!(Ahead::default().share(3), None, "a pipe does not tell its length");
     }
 }

@@ -1,6 +1,6 @@
 //! The hands of a run: how many workers there are, where they come from, and a thread that attends to signals. Asks what the files lie on.
 
-use crate::request::Request;
+use crate::request::SumRequest;
 use crate::words::NAME;
 use crew::budget::{Lease, Waiting};
 use digests::DigestRoom;
@@ -14,7 +14,7 @@ const MEMORY_BYTES: u64 = 64 << 20;
 
 /// How wide a run is, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Width {
+pub struct RunWidth {
     /// The most workers.
     pub workers: usize,
     /// Workers that share a hand, since they wait.
@@ -26,14 +26,14 @@ pub struct Width {
 }
 
 /// Decides how wide a run is. `sizes` are those of the files that were typed, if all are regular files.
-pub fn width(context: &Context, request: &Request, sizes: Option<&[u64]>) -> Width {
+pub fn width(context: &Context, request: &SumRequest, sizes: Option<&[u64]>) -> RunWidth {
     let asked = request.shared.hands_asked();
     let allowed = asked.unwrap_or_else(|| context.machine.hands_allowed()).max(1);
     let paths = request.files.iter().map(Vec::as_slice).chain(request.judging.is_some().then_some(&b"."[..]));
     if let Some(bound) = width::bound(&context.host, asked, || allowed, paths) {
         let shown = bound.shown();
         let Bound { workers, workers_a_hand, why } = bound;
-        return Width { workers, workers_a_hand, shown, why };
+        return RunWidth { workers, workers_a_hand, shown, why };
     }
     let chains = request.algorithms.iter().filter(|algorithm| !algorithm.is_divisible()).count();
     let is_divided = request.algorithms.iter().any(|algorithm| algorithm.is_divisible());
@@ -46,24 +46,24 @@ pub fn width(context: &Context, request: &Request, sizes: Option<&[u64]>) -> Wid
         Some(_) => (allowed, "asked for".to_owned()),
         None => (allowed, format!("{allowed} allowed CPUs")),
     };
-    Width { workers, workers_a_hand: 1, shown: counted(workers as u64, "hand"), why }
+    RunWidth { workers, workers_a_hand: 1, shown: counted(workers as u64, "hand"), why }
 }
 
 /// Room for pieces.
-pub fn room(request: &Request, workers: usize) -> DigestRoom {
+pub fn room(request: &SumRequest, workers: usize) -> DigestRoom {
     DigestRoom::new(workers, request.shared.memory.unwrap_or(MEMORY_BYTES))
 }
 
 /// Hands of a run.
-pub struct Hands {
+pub struct DigestHands {
     budget: Shared,
     /// Where they come from.
     pub lease: Box<dyn Lease>,
 }
 
-impl Hands {
+impl DigestHands {
     /// Takes part in the budget.
-    pub fn new(context: &Context, request: &Request, width: &Width, what: String) -> Self {
+    pub fn new(context: &Context, request: &SumRequest, width: &RunWidth, what: String) -> Self {
         let (priority, weight) = (request.shared.priority().class(), request.shared.weight());
         let useful_width = width.workers.div_ceil(width.workers_a_hand);
         let budget = sharing::budget(context, useful_width, priority);

@@ -1,5 +1,5 @@
 //! `mh sum` under the names of the tools before it: md5sum and its relatives, cksum, b2sum, b3sum, xxhsum, crc32. Their options become a
-//! `Request`; then everything goes through the same run. What differs on purpose is in docs/commands/sum.md.
+//! `SumRequest`; then everything goes through the same run. What differs on purpose is in docs/commands/sum.md.
 
 mod b3sum;
 mod coreutils;
@@ -7,7 +7,7 @@ mod options;
 mod xxhsum;
 
 use crate::lines::{LineForm, LineOrder};
-use crate::request::{Request, Voice};
+use crate::request::{SumRequest, ToolVoice};
 use crate::sum::{carry_out, without_options};
 use digests::algorithm::{Algorithm, BLAKE2B_BYTES};
 use mh_kit::context::Context;
@@ -36,9 +36,9 @@ const NAMES: &[&str] = &[
 ];
 
 /// What a command line of an old tool comes to.
-pub enum Asked {
+pub enum OldRequest {
     /// Files to be digested, or manifests to be checked.
-    Run(Box<Request>),
+    Run(Box<SumRequest>),
     /// Help, or a version.
     Text(String),
     /// It is refused with a text and an exit code.
@@ -54,9 +54,9 @@ fn run(name: &'static str, words: Vec<OsString>) -> Result<Outcome, Failure> {
         _ => coreutils::asked(name, algorithm_of(name), &words),
     };
     match asked {
-        Asked::Text(text) => print_as(name, &text).map(|()| Outcome::Done),
-        Asked::Refused(text, code) => Err(Failure::InWordsOfOthers { text, code }),
-        Asked::Run(request) => {
+        OldRequest::Text(text) => print_as(name, &text).map(|()| Outcome::Done),
+        OldRequest::Refused(text, code) => Err(Failure::InWordsOfOthers { text, code }),
+        OldRequest::Run(request) => {
             let mut context = Context::new()?;
             name.clone_into(&mut context.program);
             let is_silent =
@@ -82,13 +82,13 @@ fn algorithm_of(name: &str) -> Algorithm {
 }
 
 /// COMPAT: crc32 of Archive::Zip has no options, and reads nothing without a file.
-fn crc32(words: Vec<Vec<u8>>) -> Asked {
+fn crc32(words: Vec<Vec<u8>>) -> OldRequest {
     if words.is_empty() {
-        return Asked::Text(String::new());
+        return OldRequest::Text(String::new());
     }
-    let request = without_options(Voice::Crc32, Algorithm::Crc32);
+    let request = without_options(ToolVoice::Crc32, Algorithm::Crc32);
     let form = LineForm { order: LineOrder::Tab, names_stdin: words.len() > 1, ..LineForm::GNU };
-    Asked::Run(Box::new(Request { files: words, form, ..request }))
+    OldRequest::Run(Box::new(SumRequest { files: words, form, ..request }))
 }
 
 /// `mh sum` as the version texts name it.

@@ -1,11 +1,11 @@
 //! Printing values: of files, of trees, of standard input. Reports what could not be read and goes on.
 
-use crate::hands::{Hands, Width, room};
+use crate::hands::{DigestHands, RunWidth, room};
 use crate::lines::JsonDigests;
 use crate::report::{DigestReport, report};
-use crate::request::{Request, Voice};
-use crate::words::{Words, quoted};
-use digests::walk::{Walk, Walked};
+use crate::request::{SumRequest, ToolVoice};
+use crate::words::{SumWords, quoted};
+use digests::walk::{FileWalk, Walked};
 use digests::{DigestItem, DigestTally, Digested, Digesting, digest_all};
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome, with_causes};
@@ -17,12 +17,12 @@ use terminal::{Progress, ProgressSample};
 /// Prints the values of all files; whether all of them could be read.
 pub fn print(
     context: &Context,
-    request: &Request,
-    width: &Width,
+    request: &SumRequest,
+    width: &RunWidth,
     total_bytes: Option<u64>,
 ) -> Result<Outcome, Failure> {
-    let words = Words::new(context, request);
-    let hands = Hands::new(context, request, width, what(request));
+    let words = SumWords::new(context, request);
+    let hands = DigestHands::new(context, request, width, what(request));
     let tally = Arc::new(DigestTally::default());
     let mut names = Names::new(request);
     let mut failed = 0_u64;
@@ -51,16 +51,16 @@ pub fn print(
 }
 
 /// COMPAT: crc32 ends well whatever it could not read.
-fn outcome(request: &Request, failed: u64) -> Outcome {
+fn outcome(request: &SumRequest, failed: u64) -> Outcome {
     match request.voice {
-        Voice::Crc32 => Outcome::Done,
+        ToolVoice::Crc32 => Outcome::Done,
         _ if failed == 0 => Outcome::Done,
         _ => Outcome::Partial,
     }
 }
 
 /// What the run is called where runs are listed.
-pub fn what(request: &Request) -> String {
+pub fn what(request: &SumRequest) -> String {
     let names: Vec<String> = request.algorithms.iter().map(|algorithm| algorithm.name()).collect();
     let of = match request.files.as_slice() {
         [one] => String::from_utf8_lossy(one).into_owned(),
@@ -70,14 +70,14 @@ pub fn what(request: &Request) -> String {
     format!("sum {how} {of}")
 }
 
-fn show(words: &Words, request: &Request, item: &DigestItem, digested: &Digested) {
+fn show(words: &SumWords, request: &SumRequest, item: &DigestItem, digested: &Digested) {
     let Digested { values, bytes } = digested;
     if request.is_json {
         return words.put(json_line(&JsonDigests::new(&item.name, *bytes, &item.algorithms, values)).as_bytes());
     }
     let name: &[u8] = match (request.voice, item.source) {
         // COMPAT: so xxhsum calls it.
-        (Voice::Xxhsum, digests::DigestSource::Stdin) => b"stdin",
+        (ToolVoice::Xxhsum, digests::DigestSource::Stdin) => b"stdin",
         _ => &item.name,
     };
     for (algorithm, value) in item.algorithms.iter().zip(values) {
@@ -104,17 +104,17 @@ fn progress(context: &Context, tally: &Arc<DigestTally>, total_bytes: Option<u64
 struct Names<'a> {
     typed: std::slice::Iter<'a, Vec<u8>>,
     is_recursive: bool,
-    walk: Option<Walk>,
+    walk: Option<FileWalk>,
     /// Entries without contents.
     others: u64,
 }
 
 impl<'a> Names<'a> {
-    fn new(request: &'a Request) -> Self {
+    fn new(request: &'a SumRequest) -> Self {
         Self { typed: request.files.iter(), is_recursive: request.is_recursive, walk: None, others: 0 }
     }
 
-    fn next(&mut self, words: &Words, unlisted: &AtomicU64) -> Option<Vec<u8>> {
+    fn next(&mut self, words: &SumWords, unlisted: &AtomicU64) -> Option<Vec<u8>> {
         loop {
             match self.walk.as_mut().and_then(Iterator::next) {
                 Some(Walked::File(path)) => return Some(path),
@@ -128,7 +128,7 @@ impl<'a> Names<'a> {
                     if !self.is_recursive || typed == b"-" {
                         return Some(typed.clone());
                     }
-                    self.walk = Some(Walk::new(typed));
+                    self.walk = Some(FileWalk::new(typed));
                 }
             }
         }

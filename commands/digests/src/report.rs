@@ -1,7 +1,7 @@
 //! What `--report` prints: where the time went, and whether reading or hashing bound the run. Decides nothing; `crew` does.
 
-use crate::hands::Width;
-use crate::request::Request;
+use crate::hands::RunWidth;
+use crate::request::SumRequest;
 use crew::budget::Priority;
 use crew::clocks::StageClock;
 use crew::measures::Measures;
@@ -24,13 +24,13 @@ pub struct DigestReport<'a> {
     /// What was measured.
     pub measures: Measures,
     /// How wide it was at most.
-    pub width: &'a Width,
+    pub width: &'a RunWidth,
     /// Whose hands.
     pub hands_from: Option<&'static str>,
 }
 
 /// Prints it, if it was asked for.
-pub fn report(context: &Context, request: &Request, finished: &DigestReport<'_>) {
+pub fn report(context: &Context, request: &SumRequest, finished: &DigestReport<'_>) {
     let Some(format) = request.shared.report else { return };
     let circumstances = Circumstances {
         hands_allowed: context.machine.hands_allowed(),

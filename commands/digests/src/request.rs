@@ -8,9 +8,9 @@ use mh_kit::shared_args::SharedArgs;
 use std::sync::Arc;
 
 /// What a command line asks for.
-pub struct Request {
+pub struct SumRequest {
     /// In whose words it is answered.
-    pub voice: Voice,
+    pub voice: ToolVoice,
     /// What is computed. Empty: what each line of a manifest says.
     pub algorithms: Arc<[Algorithm]>,
     /// Names as typed; manifests, where they are checked.
@@ -29,7 +29,7 @@ pub struct Request {
 
 /// In whose words a run speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Voice {
+pub enum ToolVoice {
     /// Its own.
     Own,
     /// Those of md5sum, sha256sum, cksum and the like.
@@ -72,10 +72,10 @@ pub enum Says {
     All,
 }
 
-impl Request {
+impl SumRequest {
     /// An item of the run. COMPAT: `-` is standard input, but for crc32.
     pub fn item(&self, name: Vec<u8>) -> DigestItem {
-        let is_stdin = name == b"-" && self.voice != Voice::Crc32;
+        let is_stdin = name == b"-" && self.voice != ToolVoice::Crc32;
         let source = if is_stdin { DigestSource::Stdin } else { DigestSource::Path };
         DigestItem { name, source, algorithms: Arc::clone(&self.algorithms), expected: None }
     }

@@ -2,11 +2,11 @@
 //! Decides what is asked for; `print` and `check` carry it out. Does not hash (engines/digest).
 
 use crate::check::check;
-use crate::hands::{self, Width};
+use crate::hands::{self, RunWidth};
 use crate::lines::{LineForm, LineOrder};
 use crate::old_names;
 use crate::print::{print, what};
-use crate::request::{Judging, Request, Says, Voice};
+use crate::request::{Judging, Says, SumRequest, ToolVoice};
 use crate::words::NAME;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crew::plan::Plan;
@@ -117,7 +117,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
 }
 
 /// What the arguments ask for.
-fn request(args: SumArgs) -> Request {
+fn request(args: SumArgs) -> SumRequest {
     let names: Vec<Vec<u8>> = args.files.into_iter().map(OsString::into_vec).collect();
     let mut algorithms = args.algorithm;
     let fixed = algorithms.first().copied();
@@ -152,8 +152,8 @@ fn request(args: SumArgs) -> Request {
         ignores_missing: args.ignore_missing,
         exact: args.exact.map(OsString::into_vec),
     });
-    Request {
-        voice: Voice::Own,
+    SumRequest {
+        voice: ToolVoice::Own,
         algorithms: algorithms.into(),
         files: names,
         form: if args.zero { form.ended_by_zero() } else { form },
@@ -165,7 +165,7 @@ fn request(args: SumArgs) -> Request {
 }
 
 /// What all names have in common.
-pub fn carry_out(context: &Context, mut request: Request) -> Result<Outcome, Failure> {
+pub fn carry_out(context: &Context, mut request: SumRequest) -> Result<Outcome, Failure> {
     request.shared.settle(&context.settings.crew);
     if request.files.is_empty() {
         request.files.push(b"-".to_vec());
@@ -187,7 +187,7 @@ pub fn carry_out(context: &Context, mut request: Request) -> Result<Outcome, Fai
 const LOOKED_AT: usize = 1024;
 
 /// The sizes of the files that were typed, if all of them are regular files and not too many.
-fn sizes(request: &Request) -> Option<Vec<u64>> {
+fn sizes(request: &SumRequest) -> Option<Vec<u64>> {
     if request.judging.is_some() || request.is_recursive || request.files.len() > LOOKED_AT {
         return None;
     }
@@ -208,7 +208,7 @@ fn lower_priority(context: &Context, shared: &SharedArgs) {
     }
 }
 
-fn plan(request: &Request, width: &Width, sizes: Option<&[u64]>) -> Plan {
+fn plan(request: &SumRequest, width: &RunWidth, sizes: Option<&[u64]>) -> Plan {
     let mut plan = Plan::new(what(request));
     let (divided, ordered): (Vec<_>, Vec<_>) =
         request.algorithms.iter().partition(|algorithm| algorithm.is_divisible());
@@ -254,10 +254,10 @@ fn plan(request: &Request, width: &Width, sizes: Option<&[u64]>) -> Plan {
 }
 
 /// What is asked for by nothing but a list of files: old names begin with it.
-pub fn without_options(voice: Voice, algorithm: Algorithm) -> Request {
+pub fn without_options(voice: ToolVoice, algorithm: Algorithm) -> SumRequest {
     let typed = command().try_get_matches_from(["sum"]).and_then(|matches| SumArgs::from_arg_matches(&matches));
     let request = request(typed.expect("no argument is needed"));
-    Request { voice, algorithms: Arc::new([algorithm]), ..request }
+    SumRequest { voice, algorithms: Arc::new([algorithm]), ..request }
 }
 
 #[cfg(test)]

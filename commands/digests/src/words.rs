@@ -1,6 +1,6 @@
 //! What a run says and where: lines on standard output in their order, and messages in the words of the name that was typed.
 
-use crate::request::{Request, Voice};
+use crate::request::{SumRequest, ToolVoice};
 use digests::DigestError;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, with_causes};
@@ -17,8 +17,8 @@ pub const NAME: &str = "mh sum";
 const LINES_WAIT: Duration = Duration::from_millis(20);
 
 /// Standard output and standard error of a run.
-pub struct Words {
-    voice: Voice,
+pub struct SumWords {
+    voice: ToolVoice,
     program: String,
     messages: Messages,
     /// What lines of manifests are called.
@@ -34,14 +34,14 @@ struct Output {
     failure: Option<io::Error>,
 }
 
-impl Words {
+impl SumWords {
     /// For a run that is known by the name in `context`.
-    pub fn new(context: &Context, request: &Request) -> Self {
+    pub fn new(context: &Context, request: &SumRequest) -> Self {
         let voice = request.voice;
         // COMPAT: cksum's own name where each line says what it is.
         let line_type = request.algorithms.first().map_or("CRC".to_owned(), |algorithm| algorithm.tag());
         let output = Output { text: TextOutput::standard(), flushed: Instant::now(), failure: None };
-        let program = if voice == Voice::Own { NAME.to_owned() } else { context.program.clone() };
+        let program = if voice == ToolVoice::Own { NAME.to_owned() } else { context.program.clone() };
         let shares_terminal = context.terminals.stdout;
         let (messages, output) = (context.messages.clone(), Mutex::new(output));
         Self { voice, program, messages, line_type, shares_terminal, output }
@@ -91,7 +91,9 @@ impl Words {
         let Some(error) = self.output.lock().failure.take() else { return Ok(()) };
         let cause = with_causes(&error);
         Err(match self.voice {
-            Voice::Own => Failure::Environment { command: NAME, message: format!("write to standard output: {cause}") },
+            ToolVoice::Own => {
+                Failure::Environment { command: NAME, message: format!("write to standard output: {cause}") }
+            }
             // COMPAT: GNU's words.
             _ => Failure::InWordsOfOthers { text: format!("{}: write error: {cause}", self.program), code: 1 },
         })
@@ -107,7 +109,7 @@ impl Words {
     pub fn say(&self, text: &str) {
         self.catch_up();
         match self.voice {
-            Voice::Own => self.messages.conclusion(&self.program, text),
+            ToolVoice::Own => self.messages.conclusion(&self.program, text),
             _ => self.messages.in_words_of_others(Verbosity::Quiet, &format!("{}: {text}", self.program)),
         }
     }
@@ -133,17 +135,19 @@ impl Words {
     pub fn unreadable(&self, name: &[u8], error: &DigestError) {
         let cause = with_causes(&error.cause());
         match (self.voice, error) {
-            (Voice::Own, DigestError::Open(_)) => self.error(&format!("open {}: {cause}", quoted(name))),
-            (Voice::Own, DigestError::Directory) => self.error(&format!("read {}: it is a directory", quoted(name))),
-            (Voice::Own, DigestError::Read { offset, .. }) => {
+            (ToolVoice::Own, DigestError::Open(_)) => self.error(&format!("open {}: {cause}", quoted(name))),
+            (ToolVoice::Own, DigestError::Directory) => {
+                self.error(&format!("read {}: it is a directory", quoted(name)))
+            }
+            (ToolVoice::Own, DigestError::Read { offset, .. }) => {
                 self.error(&format!("read {} at byte {}: {cause}", quoted(name), terminal::integer(*offset)));
             }
-            (Voice::Coreutils, _) => self.say(&format!("{}: {cause}", shell_quoted(name))),
-            (Voice::B3sum, _) => self.say(&format!("{}: {}", shown(name), error.cause())),
-            (Voice::Xxhsum, DigestError::Directory) => self.say(&format!("{}: {cause} ", shown(name))),
-            (Voice::Xxhsum, _) => self.say_plainly(&format!("Error: Could not open '{}': {cause}. ", shown(name))),
-            (Voice::Crc32, DigestError::Directory) => self.say(&format!("{}: {cause}", shown(name))),
-            (Voice::Crc32, _) => self.say(&format!("Cannot open {}: {cause}", shown(name))),
+            (ToolVoice::Coreutils, _) => self.say(&format!("{}: {cause}", shell_quoted(name))),
+            (ToolVoice::B3sum, _) => self.say(&format!("{}: {}", shown(name), error.cause())),
+            (ToolVoice::Xxhsum, DigestError::Directory) => self.say(&format!("{}: {cause} ", shown(name))),
+            (ToolVoice::Xxhsum, _) => self.say_plainly(&format!("Error: Could not open '{}': {cause}. ", shown(name))),
+            (ToolVoice::Crc32, DigestError::Directory) => self.say(&format!("{}: {cause}", shown(name))),
+            (ToolVoice::Crc32, _) => self.say(&format!("Cannot open {}: {cause}", shown(name))),
         }
     }
 }

@@ -179,7 +179,7 @@ impl Algorithm {
 fn blake2b_of_bits(bits: &str) -> Option<Algorithm> {
     let number: u16 =
         bits.parse().ok().filter(|_| bits.starts_with(|first: char| first.is_ascii_digit() && first != '0'))?;
-    let is_length = number > 0 && number % 8 == 0 && number <= 512;
+    let is_length = number > 0 && number.is_multiple_of(8) && number <= 512;
     is_length.then(|| Blake2b(u8::try_from(number / 8).expect("at most 64")))
 }
 

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Bytes that all chains of a file share.
-pub(crate) type Shared = Arc<Vec<u8>>;
+pub(crate) type SharedBlock = Arc<Vec<u8>>;
 
 /// The chains of one file.
-pub(crate) struct Chains(Vec<Chain>);
+pub(crate) struct DigestChains(Vec<Chain>);
 
 struct Chain {
     algorithm: Algorithm,
@@ -20,10 +20,10 @@ struct Chain {
     hash: Mutex<Option<Box<dyn StreamHash>>>,
     /// Blocks that it has not taken yet. LIMIT: no more than the pipeline has slots, since a block is put here while its slot is taken, and a slot
     /// that comes in between waits for the worker that is on a chain.
-    waiting: Mutex<VecDeque<Shared>>,
+    waiting: Mutex<VecDeque<SharedBlock>>,
 }
 
-impl Chains {
+impl DigestChains {
     /// For those of `algorithms` that have no pieces.
     pub fn new(algorithms: &[Algorithm]) -> Self {
         let chains = algorithms.iter().filter(|algorithm| !algorithm.is_divisible());
@@ -41,7 +41,7 @@ impl Chains {
     }
 
     /// The next block, in order; then hashes until every block is taken or somebody else is on it.
-    pub fn add(&self, block: &Shared) {
+    pub fn add(&self, block: &SharedBlock) {
         self.0.iter().for_each(|chain| chain.waiting.lock().push_back(Arc::clone(block)));
         while self.help() {}
     }
@@ -72,7 +72,7 @@ mod tests {
     fn blocks_are_hashed_in_order_however_many_help() {
         let algorithms = [Algorithm::Md5, Algorithm::Sha256, Algorithm::Crc32, Algorithm::Xxh3];
         let data = testkit::data::text(300_000, 5);
-        let chains = Chains::new(&algorithms);
+        let chains = DigestChains::new(&algorithms);
         std::thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| (0..2000).for_each(|_| while chains.help() {}));

@@ -2,7 +2,7 @@
 //! pieces goes through its chains in the order of the bytes. Theory: `engines/digest/README.md`.
 
 use crate::algorithm::Algorithm;
-use crate::chains::{Chains, Shared};
+use crate::chains::{DigestChains, SharedBlock};
 use crate::combine::JoinedPieces;
 use crate::emitter::Done;
 use crate::error::DigestError;
@@ -41,7 +41,7 @@ pub(crate) struct Divided<'a> {
 pub(crate) struct LaneDigests {
     /// Those with pieces.
     divisible: Vec<Algorithm>,
-    chains: Chains,
+    chains: DigestChains,
     fold: Mutex<Fold>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct DigestChunk {
     to_fetch: Option<(Arc<File>, u64)>,
     /// Bytes of the lane before it.
     offset: u64,
-    buffer: Shared,
+    buffer: SharedBlock,
     bytes: usize,
     values: Vec<PieceValue>,
     /// Whether it is a part of the file, as far as is known in its turn.
@@ -88,7 +88,7 @@ impl LaneDigests {
             algorithms.iter().copied().filter(|algorithm| algorithm.is_divisible()).collect();
         let joined = divisible.iter().filter_map(|algorithm| JoinedPieces::new(*algorithm)).collect();
         let fold = Mutex::new(Fold { joined, bytes: 0, pieces: 0, is_over: false });
-        Self { divisible, chains: Chains::new(algorithms), fold }
+        Self { divisible, chains: DigestChains::new(algorithms), fold }
     }
 
     /// The values in the order of `algorithms`.
@@ -304,9 +304,9 @@ impl Divided<'_> {
 }
 
 /// `bytes` of room in a buffer; in another one, where a chain has not yet read what is in this.
-fn room(buffer: &mut Shared, bytes: usize) -> &mut [u8] {
+fn room(buffer: &mut SharedBlock, bytes: usize) -> &mut [u8] {
     if Arc::get_mut(buffer).is_none() {
-        *buffer = Shared::default();
+        *buffer = SharedBlock::default();
     }
     let own = Arc::get_mut(buffer).expect("nobody else has a buffer just made");
     own.resize(bytes, 0);

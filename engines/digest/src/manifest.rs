@@ -176,7 +176,7 @@ impl ManifestReader {
             (Untagged::Refused, _) => None,
             (_, Some(Algorithm::Blake2b(_))) => {
                 let is_length = digits > 0 && digits.is_multiple_of(2) && digits <= 128;
-                is_length.then(|| (Algorithm::Blake2b((digits / 2) as u8), false))
+                is_length.then_some((Algorithm::Blake2b((digits / 2) as u8), false))
             }
             (_, Some(algorithm)) => Some((algorithm, false)).filter(|(algorithm, _)| fits(algorithm)),
             (Untagged::OfXxhsum, None) => {

@@ -6,7 +6,7 @@ use blake3::hazmat::HasherExt;
 
 /// A piece under way.
 pub(crate) enum PieceHash {
-    Crc(crc_fast::Digest),
+    Crc(Box<crc_fast::Digest>),
     Subtree(Box<blake3::Hasher>),
 }
 
@@ -29,7 +29,7 @@ impl PieceHash {
             hasher.set_input_offset(offset);
             return Some(Self::Subtree(hasher));
         }
-        CrcFacts::of(algorithm).map(|facts| Self::Crc(crc_fast::Digest::new(facts.fast)))
+        CrcFacts::of(algorithm).map(|facts| Self::Crc(Box::new(crc_fast::Digest::new(facts.fast))))
     }
 
     /// Adds bytes.

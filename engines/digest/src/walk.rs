@@ -17,7 +17,7 @@ pub enum Walked {
 }
 
 /// A walk through one tree.
-pub struct Walk {
+pub struct FileWalk {
     /// What is still to be looked at in each directory that has been entered.
     levels: Vec<Level>,
     buffer: files::ListBuffer,
@@ -31,7 +31,7 @@ struct Level {
     entries: VecDeque<ListedEntry>,
 }
 
-impl Walk {
+impl FileWalk {
     /// Below `root`, which may be a file itself. A link that was typed is followed.
     pub fn new(root: &[u8]) -> Self {
         let file_type = Directory::here().status(root, Follow::Yes).ok().map(|status| status.file_type());
@@ -60,7 +60,7 @@ impl Walk {
     }
 }
 
-impl Iterator for Walk {
+impl Iterator for FileWalk {
     type Item = Walked;
 
     fn next(&mut self) -> Option<Walked> {
@@ -115,7 +115,7 @@ mod tests {
         std::os::unix::fs::symlink("/", place.path().join("link")).expect("linked");
         let root = place.path().as_os_str().as_bytes();
         let mut found = Vec::new();
-        for walked in Walk::new(root) {
+        for walked in FileWalk::new(root) {
             match walked {
                 Walked::File(path) | Walked::Other(path) => found.push(path[root.len()..].to_vec()),
                 Walked::Failed(path, error) => panic!("{path:?}: {error}"),
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_listed_is_told_and_what_is_not_there_too() {
-        let files: Vec<Walked> = Walk::new(b"/no/such").collect();
+        let files: Vec<Walked> = FileWalk::new(b"/no/such").collect();
         assert!(matches!(&files[..], [Walked::File(path)] if path == b"/no/such"));
         assert_eq!(joined(b"/", b"a"), b"/a");
         assert_eq!(joined(b"a", b"b"), b"a/b");

@@ -1,11 +1,11 @@
 //! Files that no line of a manifest names. Holds 16 bytes a name, so a manifest of a million lines takes some 30 MB.
 
 use super::judged::{say_extra, say_unlisted};
-use crate::request::{Judging, Request, Says};
-use crate::words::Words;
+use crate::request::{Judging, Says, SumRequest};
+use crate::words::SumWords;
 use digests::algorithm::Algorithm;
 use digests::stream_hash;
-use digests::walk::{Walk, Walked};
+use digests::walk::{FileWalk, Walked};
 use files::{Directory, Follow, Identity, Status};
 use std::collections::HashSet;
 use std::fs::File;
@@ -40,7 +40,7 @@ impl NamesSeen {
 
     /// Reports files below `directory`, or below the one that all names have in common, that no line names; how many there are. Directories that
     /// could not be listed count as well.
-    pub fn report_extra(&self, words: &Words, request: &Request, judging: &Judging, directory: &[u8]) -> u64 {
+    pub fn report_extra(&self, words: &SumWords, request: &SumRequest, judging: &Judging, directory: &[u8]) -> u64 {
         let common = self.common.as_deref().unwrap_or_default();
         let root: &[u8] = match (directory, common) {
             ([], []) => b".",
@@ -48,7 +48,7 @@ impl NamesSeen {
             (directory, _) => directory,
         };
         let mut extra = 0;
-        for walked in Walk::new(root) {
+        for walked in FileWalk::new(root) {
             match walked {
                 Walked::File(path) if self.is_extra(&path) => {
                     extra += 1;

@@ -2,8 +2,8 @@
 
 use super::Run;
 use crate::lines::JsonName;
-use crate::request::{Judging, Says, Voice};
-use crate::words::{Words, quoted, shown};
+use crate::request::{Judging, Says, ToolVoice};
+use crate::words::{SumWords, quoted, shown};
 use digests::algorithm::Algorithm;
 use digests::manifest::{NameEscape, escaped_name};
 use digests::value::DigestValue;
@@ -16,7 +16,7 @@ use std::io;
 
 /// What came of the lines of one manifest.
 #[derive(Default)]
-pub struct Judged {
+pub struct ManifestJudged {
     entries: u64,
     misformatted: u64,
     /// Entries whose result has been reported.
@@ -42,7 +42,7 @@ pub struct Judged {
 
 /// What a file is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum FileFate {
     /// As it should be.
     Good,
     /// Not as it should be.
@@ -78,16 +78,16 @@ impl<'a> JsonJudged<'a> {
     }
 }
 
-impl Judged {
+impl ManifestJudged {
     /// Of a manifest that could not be opened.
     pub fn unreadable() -> Self {
         Self { could_not_be_opened: true, ..Self::default() }
     }
 
     /// An entry was read.
-    pub fn entry(&mut self, guessed: Option<Algorithm>, voice: Voice) {
+    pub fn entry(&mut self, guessed: Option<Algorithm>, voice: ToolVoice) {
         self.entries += 1;
-        if voice == Voice::Own {
+        if voice == ToolVoice::Own {
             self.guessed = self.guessed.or(guessed);
         }
     }
@@ -106,29 +106,30 @@ impl Judged {
     }
 
     /// Reports lines in front of the entry whose result comes next.
-    pub fn warn_before(&mut self, words: &Words, manifest: &str, voice: Voice) {
-        while let Some((_, line)) = self.warnings.pop_front_if(|(entries, _)| *entries <= self.done) {
+    pub fn warn_before(&mut self, words: &SumWords, manifest: &str, voice: ToolVoice) {
+        while let Some((_, line)) = self.warnings.front().copied().filter(|(entries, _)| *entries <= self.done) {
+            self.warnings.pop_front();
             warn(words, manifest, voice, line);
         }
     }
 
     /// Reports the rest of them.
-    pub fn warn_rest(&mut self, words: &Words, manifest: &str, voice: Voice) {
+    pub fn warn_rest(&mut self, words: &SumWords, manifest: &str, voice: ToolVoice) {
         self.warnings.drain(..).for_each(|(_, line)| warn(words, manifest, voice, line));
     }
 
     /// A file that could be read.
-    pub(super) fn say(&self, run: &Run<'_>, item: &DigestItem, fate: Fate, found: Option<&DigestValue>) {
-        let least = if fate == Fate::Good { Says::All } else { Says::Failures };
+    pub(super) fn say(&self, run: &Run<'_>, item: &DigestItem, fate: FileFate, found: Option<&DigestValue>) {
+        let least = if fate == FileFate::Good { Says::All } else { Says::Failures };
         if run.judging.says < least {
             return;
         }
         if run.request.is_json {
-            let status = if fate == Fate::Good { "ok" } else { "changed" };
+            let status = if fate == FileFate::Good { "ok" } else { "changed" };
             let judged = JsonJudged { found: found.map(DigestValue::hex), ..JsonJudged::of(item, status) };
             return run.words.put(json_line(&judged).as_bytes());
         }
-        line(run, item, if fate == Fate::Good { "OK" } else { "FAILED" });
+        line(run, item, if fate == FileFate::Good { "OK" } else { "FAILED" });
     }
 
     /// A file that could not be read.
@@ -141,14 +142,14 @@ impl Judged {
             return;
         }
         match run.request.voice {
-            Voice::B3sum => line(run, item, &format!("FAILED ({})", error.cause())),
-            Voice::Xxhsum if says > Says::Nothing => {
+            ToolVoice::B3sum => line(run, item, &format!("FAILED ({})", error.cause())),
+            ToolVoice::Xxhsum if says > Says::Nothing => {
                 let cause = with_causes(&error.cause());
                 let name = shown(&item.name);
                 let text = format!("{manifest}:{}: Could not open or read '{name}': {cause}.\n", self.done);
                 run.words.put(text.as_bytes());
             }
-            Voice::Xxhsum => {}
+            ToolVoice::Xxhsum => {}
             _ => {
                 run.words.unreadable(&item.name, error);
                 if says > Says::Nothing {
@@ -159,17 +160,17 @@ impl Judged {
     }
 
     /// Counts at the end of a manifest.
-    pub fn conclude(&self, words: &Words, judging: &Judging, voice: Voice, manifest: &str) {
+    pub fn conclude(&self, words: &SumWords, judging: &Judging, voice: ToolVoice, manifest: &str) {
         if let Some(error) = &self.broken {
             match voice {
-                Voice::Own => words.error(&format!("read the manifest {manifest}: {}", with_causes(error))),
+                ToolVoice::Own => words.error(&format!("read the manifest {manifest}: {}", with_causes(error))),
                 _ => return words.say(&format!("{manifest}: read error")),
             }
         }
         match voice {
-            Voice::Own => self.conclude_as_ourselves(words, manifest),
-            Voice::Xxhsum => self.conclude_as_xxhsum(words, judging, manifest),
-            Voice::B3sum => {
+            ToolVoice::Own => self.conclude_as_ourselves(words, manifest),
+            ToolVoice::Xxhsum => self.conclude_as_xxhsum(words, judging, manifest),
+            ToolVoice::B3sum => {
                 if self.mismatched + self.unreadable > 0 {
                     words.say(&format!("WARNING: {}", checksums(self.mismatched + self.unreadable)));
                 }
@@ -178,7 +179,7 @@ impl Judged {
         }
     }
 
-    fn conclude_as_ourselves(&self, words: &Words, manifest: &str) {
+    fn conclude_as_ourselves(&self, words: &SumWords, manifest: &str) {
         if self.entries == 0 && self.broken.is_none() {
             words.error(&format!("check the manifest {manifest}: no line of it is a checksum line"));
         } else if self.misformatted > 0 {
@@ -199,7 +200,7 @@ impl Judged {
     }
 
     /// COMPAT: the words of GNU's digest.c.
-    fn conclude_as_coreutils(&self, words: &Words, judging: &Judging, manifest: &str) {
+    fn conclude_as_coreutils(&self, words: &SumWords, judging: &Judging, manifest: &str) {
         if self.entries == 0 {
             return words.say(&format!("{manifest}: no properly formatted checksum lines found"));
         }
@@ -221,7 +222,7 @@ impl Judged {
     }
 
     /// COMPAT: xxhsum's words, on standard output.
-    fn conclude_as_xxhsum(&self, words: &Words, judging: &Judging, manifest: &str) {
+    fn conclude_as_xxhsum(&self, words: &SumWords, judging: &Judging, manifest: &str) {
         if self.entries == 0 {
             return words.say_plainly(&format!("{manifest}: no properly formatted xxHash checksum lines found"));
         }
@@ -248,9 +249,9 @@ impl Judged {
 /// `NAME: WORD`.
 fn line(run: &Run<'_>, item: &DigestItem, word: &str) {
     let escapes = match run.request.voice {
-        Voice::Xxhsum | Voice::Crc32 => NameEscape::None,
-        Voice::B3sum => NameEscape::NewLines,
-        Voice::Own | Voice::Coreutils => escapes_of_status(&item.name),
+        ToolVoice::Xxhsum | ToolVoice::Crc32 => NameEscape::None,
+        ToolVoice::B3sum => NameEscape::NewLines,
+        ToolVoice::Own | ToolVoice::Coreutils => escapes_of_status(&item.name),
     };
     run.words.put(&status_line(&item.name, escapes, word));
 }
@@ -266,12 +267,14 @@ fn status_line(name: &[u8], escapes: NameEscape, word: &str) -> Vec<u8> {
     [begin, &name, b": ", word.as_bytes(), b"\n"].concat()
 }
 
-fn warn(words: &Words, manifest: &str, voice: Voice, line: u64) {
+fn warn(words: &SumWords, manifest: &str, voice: ToolVoice, line: u64) {
     match voice {
-        Voice::Own => words.warn(&format!("line {} of {manifest} is no checksum line", terminal::integer(line))),
-        Voice::Xxhsum => words.say_plainly(&format!("{manifest}:{line}: Error: Improperly formatted checksum line.")),
-        Voice::B3sum => words.say("Short line"),
-        Voice::Coreutils | Voice::Crc32 => words.say(&words.misformatted_line(manifest, line)),
+        ToolVoice::Own => words.warn(&format!("line {} of {manifest} is no checksum line", terminal::integer(line))),
+        ToolVoice::Xxhsum => {
+            words.say_plainly(&format!("{manifest}:{line}: Error: Improperly formatted checksum line."))
+        }
+        ToolVoice::B3sum => words.say("Short line"),
+        ToolVoice::Coreutils | ToolVoice::Crc32 => words.say(&words.misformatted_line(manifest, line)),
     }
 }
 
@@ -290,7 +293,7 @@ fn checksums(count: u64) -> String {
 }
 
 /// What came of all manifests.
-pub struct Totals {
+pub struct CheckTotals {
     /// Files whose lines were checked.
     pub files: u64,
     mismatched: u64,
@@ -302,15 +305,15 @@ pub struct Totals {
     pub is_good: bool,
 }
 
-impl Default for Totals {
+impl Default for CheckTotals {
     fn default() -> Self {
         Self { files: 0, mismatched: 0, missing: 0, unreadable: 0, extra: 0, is_good: true }
     }
 }
 
-impl Totals {
+impl CheckTotals {
     /// Adds a manifest.
-    pub fn add(&mut self, judged: &Judged, judging: &Judging) {
+    pub fn add(&mut self, judged: &ManifestJudged, judging: &Judging) {
         self.files += judged.done;
         self.mismatched += judged.mismatched;
         self.missing += judged.missing;
@@ -324,7 +327,7 @@ impl Totals {
     }
 
     /// The last line, where something is wrong.
-    pub fn conclude(&mut self, words: &Words) {
+    pub fn conclude(&mut self, words: &SumWords) {
         self.is_good &= self.extra == 0;
         if self.failed() + self.extra == 0 {
             return;
@@ -342,7 +345,7 @@ impl Totals {
 }
 
 /// A name that no line has.
-pub fn say_extra(words: &Words, is_json: bool, name: &[u8]) {
+pub fn say_extra(words: &SumWords, is_json: bool, name: &[u8]) {
     if is_json {
         return words.put(json_line(&JsonJudged::new(name, "extra")).as_bytes());
     }
@@ -350,6 +353,6 @@ pub fn say_extra(words: &Words, is_json: bool, name: &[u8]) {
 }
 
 /// A directory that could not be listed.
-pub fn say_unlisted(words: &Words, name: &[u8], error: &io::Error) {
+pub fn say_unlisted(words: &SumWords, name: &[u8], error: &io::Error) {
     words.error(&format!("list the directory {}: {}", quoted(name), with_causes(error)));
 }

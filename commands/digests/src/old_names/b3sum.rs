@@ -1,9 +1,9 @@
 //! b3sum: its options and forms. Keyed hashing, key derivation and other lengths than 32 bytes are not there.
 
 use super::options::{Known, Word, flag, read, valued};
-use super::{Asked, version};
+use super::{OldRequest, version};
 use crate::lines::{LineForm, LineOrder};
-use crate::request::{Judging, Request, Says, Voice};
+use crate::request::{Judging, Says, SumRequest, ToolVoice};
 use crate::sum::without_options;
 use digests::algorithm::Algorithm;
 use digests::manifest::{LineEnd, ManifestRules, NameEscape, Tags, Untagged};
@@ -30,15 +30,15 @@ const HELP: &str = "Usage: b3sum [OPTIONS] [FILE]...\n\nPrint or check BLAKE3 su
 --no-mmap          has no effect: files are never mapped\n  -h, --help\n  -V, --version\n";
 
 /// What a command line asks for.
-pub fn asked(words: &[Vec<u8>]) -> Asked {
+pub fn asked(words: &[Vec<u8>]) -> OldRequest {
     let refused =
-        |message: &str, code| Asked::Refused(format!("error: {message}\n\nFor more information try --help"), code);
+        |message: &str, code| OldRequest::Refused(format!("error: {message}\n\nFor more information try --help"), code);
     let read = match read(words, KNOWN) {
         Ok(read) => read,
         Err(message) => return refused(&message, 1),
     };
-    let request = without_options(Voice::B3sum, Algorithm::Blake3);
-    let mut request = Request { form: LineForm { escapes: NameEscape::NewLines, ..LineForm::GNU }, ..request };
+    let request = without_options(ToolVoice::B3sum, Algorithm::Blake3);
+    let mut request = SumRequest { form: LineForm { escapes: NameEscape::NewLines, ..LineForm::GNU }, ..request };
     let (mut checks, mut says) = (false, Says::All);
     for word in read {
         let (at, value) = match word {
@@ -49,8 +49,8 @@ pub fn asked(words: &[Vec<u8>]) -> Asked {
             Word::Option(at, value) => (at, value),
         };
         match KNOWN[at].long {
-            "help" => return Asked::Text(HELP.to_owned()),
-            "version" => return Asked::Text(version("b3sum", "b3sum")),
+            "help" => return OldRequest::Text(HELP.to_owned()),
+            "version" => return OldRequest::Text(version("b3sum", "b3sum")),
             "check" => checks = true,
             "quiet" => says = Says::Failures,
             "no-names" => request.form.order = LineOrder::ValueAlone,
@@ -69,10 +69,10 @@ pub fn asked(words: &[Vec<u8>]) -> Asked {
         return refused("The following required arguments were not provided:\n    --check", 1);
     }
     if request.form.order == LineOrder::Raw && request.files.len() > 1 {
-        return Asked::Refused("Error: Only one filename can be provided when using --raw".to_owned(), 1);
+        return OldRequest::Refused("Error: Only one filename can be provided when using --raw".to_owned(), 1);
     }
     request.judging = checks.then(|| judging(says));
-    Asked::Run(Box::new(request))
+    OldRequest::Run(Box::new(request))
 }
 
 fn judging(says: Says) -> Judging {

@@ -1,9 +1,9 @@
 //! md5sum, sha1sum to sha512sum, b2sum and cksum: the options, refusals and forms of coreutils 9.
 
 use super::options::{Known, Word, flag, read, valued};
-use super::{Asked, version};
+use super::{OldRequest, version};
 use crate::lines::{LineForm, LineOrder};
-use crate::request::{Judging, Request, Says, Voice};
+use crate::request::{Judging, Says, SumRequest, ToolVoice};
 use crate::sum::without_options;
 use crate::words::shell_quoted;
 use digests::algorithm::{Algorithm, BLAKE2B_BYTES};
@@ -57,8 +57,8 @@ const TYPES: &[(&str, Algorithm)] = &[
 ];
 
 /// What a command line asks for.
-pub fn asked(name: &'static str, algorithm: Algorithm, words: &[Vec<u8>]) -> Asked {
-    let refused = |message: String| Asked::Refused(format!("{name}: {message}"), 1);
+pub fn asked(name: &'static str, algorithm: Algorithm, words: &[Vec<u8>]) -> OldRequest {
+    let refused = |message: String| OldRequest::Refused(format!("{name}: {message}"), 1);
     let with_hint = |message: String| refused(format!("{message}\nTry '{name} --help' for more information."));
     let is_cksum = name == "cksum";
     let known: Vec<Known> = KNOWN.iter().filter(|option| is_known(name, option.long)).map(copied).collect();
@@ -71,9 +71,9 @@ pub fn asked(name: &'static str, algorithm: Algorithm, words: &[Vec<u8>]) -> Ask
         match word {
             Word::File(file) => typed.files.push(file),
             Word::Option(at, value) => match known[at].long {
-                "" => return Asked::Refused(format!("Try '{name} --help' for more information."), 1),
-                "help" => return Asked::Text(help(name, is_cksum)),
-                "version" => return Asked::Text(version(name, "coreutils 9.1")),
+                "" => return OldRequest::Refused(format!("Try '{name} --help' for more information."), 1),
+                "help" => return OldRequest::Text(help(name, is_cksum)),
+                "version" => return OldRequest::Text(version(name, "coreutils 9.1")),
                 "length" => typed.length = Some(value),
                 "algorithm" => match type_of(&value) {
                     Ok(algorithm) => typed.algorithm = Some(algorithm),
@@ -87,7 +87,7 @@ pub fn asked(name: &'static str, algorithm: Algorithm, words: &[Vec<u8>]) -> Ask
         Ok(algorithm) => match typed.wrong(is_cksum, algorithm) {
             Some(Wrong::WithHint(message)) => with_hint(message.to_owned()),
             Some(Wrong::Alone(message)) => refused(message.to_owned()),
-            None => Asked::Run(Box::new(typed.request(is_cksum, algorithm))),
+            None => OldRequest::Run(Box::new(typed.request(is_cksum, algorithm))),
         },
         Err(message) => refused(message),
     }
@@ -140,7 +140,7 @@ impl Typed {
         let bits = std::str::from_utf8(length).ok().and_then(|bits| bits.parse::<u64>().ok());
         match (algorithm, bits) {
             (_, None) => Err(format!("invalid length: {}", crate::words::quoted(length))),
-            (Algorithm::Blake2b(_), Some(bits)) if bits % 8 != 0 => invalid("length is not a multiple of 8"),
+            (Algorithm::Blake2b(_), Some(bits)) if !bits.is_multiple_of(8) => invalid("length is not a multiple of 8"),
             (Algorithm::Blake2b(_), Some(bits)) if bits > 512 => {
                 invalid("maximum digest length for 'BLAKE2b' is 512 bits")
             }
@@ -185,7 +185,7 @@ impl Typed {
             .or_else(|| alone("strict", "the --strict option is meaningful only when verifying checksums"))
     }
 
-    fn request(self, is_cksum: bool, algorithm: Algorithm) -> Request {
+    fn request(self, is_cksum: bool, algorithm: Algorithm) -> SumRequest {
         let is_old = matches!(algorithm, Algorithm::Cksum | Algorithm::BsdSum | Algorithm::SysvSum);
         let is_tagged = (self.has("tag") || is_cksum && !self.has("untagged")) && !is_old;
         let is_binary =
@@ -199,9 +199,9 @@ impl Typed {
         let judging = self.has("check").then(|| self.judging(is_cksum, algorithm));
         let is_open = is_cksum && self.algorithm.is_none() && judging.is_some();
         let form = if self.has("zero") { form.ended_by_zero() } else { form };
-        let request = without_options(Voice::Coreutils, algorithm);
+        let request = without_options(ToolVoice::Coreutils, algorithm);
         let algorithms = if is_open { [].into() } else { request.algorithms };
-        Request { files: self.files, form, judging, algorithms, ..request }
+        SumRequest { files: self.files, form, judging, algorithms, ..request }
     }
 
     fn judging(&self, is_cksum: bool, algorithm: Algorithm) -> Judging {

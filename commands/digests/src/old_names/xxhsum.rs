@@ -1,8 +1,8 @@
 //! xxhsum 0.8: its options and forms. It has no benchmark (-b).
 
-use super::{Asked, version};
+use super::{OldRequest, version};
 use crate::lines::{LineForm, LineOrder};
-use crate::request::{Judging, Request, Says, Voice};
+use crate::request::{Judging, Says, SumRequest, ToolVoice};
 use crate::sum::without_options;
 use digests::algorithm::Algorithm;
 use digests::manifest::{LineEnd, ManifestRules, NameEscape, Tags, Untagged};
@@ -19,10 +19,10 @@ The following four options are useful only when verifying checksums (-c): \n  -q
 --warn           Warn about improperly formatted checksum lines \n";
 
 /// What a command line asks for. COMPAT: letters stand together, a long option is never cut short, and digits belong to -H.
-pub fn asked(words: &[Vec<u8>]) -> Asked {
-    let wrong = || Asked::Refused(format!("Wrong parameters\n\n{}{USAGE}", version("xxhsum", "xxhsum 0.8")), 1);
-    let request = without_options(Voice::Xxhsum, Algorithm::Xxh64);
-    let mut request = Request { form: LineForm { escapes: NameEscape::None, ..LineForm::GNU }, ..request };
+pub fn asked(words: &[Vec<u8>]) -> OldRequest {
+    let wrong = || OldRequest::Refused(format!("Wrong parameters\n\n{}{USAGE}", version("xxhsum", "xxhsum 0.8")), 1);
+    let request = without_options(ToolVoice::Xxhsum, Algorithm::Xxh64);
+    let mut request = SumRequest { form: LineForm { escapes: NameEscape::None, ..LineForm::GNU }, ..request };
     let (mut checks, mut says, mut is_strict, mut warns, mut only_files) = (false, Says::All, false, false, false);
     for word in words {
         match word.as_slice() {
@@ -35,16 +35,16 @@ pub fn asked(words: &[Vec<u8>]) -> Asked {
             b"--warn" => warns = true,
             b"--tag" => request.form.order = LineOrder::Tagged,
             b"--little-endian" => request.form.is_little_endian = true,
-            b"--help" => return Asked::Text(format!("{}{USAGE}{MORE}", version("xxhsum", "xxhsum 0.8"))),
-            b"--version" => return Asked::Text(version("xxhsum", "xxhsum 0.8")),
+            b"--help" => return OldRequest::Text(format!("{}{USAGE}{MORE}", version("xxhsum", "xxhsum 0.8"))),
+            b"--version" => return OldRequest::Text(version("xxhsum", "xxhsum 0.8")),
             [b'-', b'-', ..] => return wrong(),
             [b'-', letters @ ..] if !letters.is_empty() => {
                 let mut rest = letters;
                 while let Some((letter, behind)) = rest.split_first() {
                     rest = behind;
                     match letter {
-                        b'V' => return Asked::Text(version("xxhsum", "xxhsum 0.8")),
-                        b'h' => return Asked::Text(format!("{}{USAGE}{MORE}", version("xxhsum", "xxhsum 0.8"))),
+                        b'V' => return OldRequest::Text(version("xxhsum", "xxhsum 0.8")),
+                        b'h' => return OldRequest::Text(format!("{}{USAGE}{MORE}", version("xxhsum", "xxhsum 0.8"))),
                         b'c' => checks = true,
                         b'q' => says = says.min(Says::Failures),
                         b'H' => {
@@ -67,7 +67,7 @@ pub fn asked(words: &[Vec<u8>]) -> Asked {
         request.form.order = LineOrder::Tagged;
     }
     request.judging = checks.then(|| judging(says, is_strict, warns));
-    Asked::Run(Box::new(request))
+    OldRequest::Run(Box::new(request))
 }
 
 fn algorithm_of(digits: &[u8]) -> Option<Algorithm> {
@@ -80,7 +80,6 @@ fn algorithm_of(digits: &[u8]) -> Option<Algorithm> {
     }
 }
 
-#[expect(clippy::fn_params_excessive_bools, reason = "two options of the tool")]
 fn judging(says: Says, is_strict: bool, warns: bool) -> Judging {
     Judging {
         rules: ManifestRules {

@@ -7,7 +7,7 @@ use mh_kit::settings::Settings;
 use std::fmt::Write as _;
 use testkit::fake_machine::FakeMachine;
 
-fn asked(words: &[&str]) -> Request {
+fn asked(words: &[&str]) -> SumRequest {
     let matches = command().try_get_matches_from([&["sum"], words].concat()).expect("a command line");
     request(SumArgs::from_arg_matches(&matches).expect("arguments"))
 }

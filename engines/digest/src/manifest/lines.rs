@@ -31,12 +31,13 @@ pub struct ManifestLines<From: Read> {
     end: LineEnd,
     line: Vec<u8>,
     number: u64,
+    bytes: u64,
 }
 
 impl<From: Read> ManifestLines<From> {
     /// Of a manifest.
     pub fn new(from: From, end: LineEnd) -> Self {
-        Self { from: BufReader::with_capacity(LINE_BYTES_MAX, from), end, line: Vec::new(), number: 0 }
+        Self { from: BufReader::with_capacity(LINE_BYTES_MAX, from), end, line: Vec::new(), number: 0, bytes: 0 }
     }
 
     /// The number of the line that was read last, from 1.
@@ -44,9 +45,9 @@ impl<From: Read> ManifestLines<From> {
         self.number
     }
 
-    /// Whether lines end with a zero byte, once one has been read.
-    pub fn ends_with_zeros(&self) -> bool {
-        self.end == LineEnd::Zero
+    /// Bytes of the lines that have been read.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The next line; none at the end.
@@ -74,6 +75,7 @@ impl<From: Read> ManifestLines<From> {
             }
             let used = at.map_or(there.len(), |at| at + 1);
             self.from.consume(used);
+            self.bytes += used as u64;
             if at.is_some() {
                 break;
             }
@@ -105,7 +107,7 @@ mod tests {
                 ManifestLine::TooLong => None,
             });
         }
-        assert_eq!(lines.number(), found.len() as u64);
+        assert_eq!((lines.number(), lines.bytes()), (found.len() as u64, text.len() as u64));
         found
     }
 

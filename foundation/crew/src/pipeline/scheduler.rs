@@ -136,13 +136,16 @@ impl<S: Stages> Scheduler<S> {
         if let Some(segment) = self.ready.pop_front() {
             return Some(Task::Work(segment));
         }
+        // Lanes that take turns are opened while there are slots for all of them.
+        let all_have_chunks = || self.lanes.values().all(|lane| lane.held > 0);
+        if stages.lanes_take_turns() && self.can_open() && all_have_chunks() {
+            return Some(self.take_open());
+        }
         if let Some(lane) = self.cuttable(stages) {
             return Some(self.take_cut(lane));
         }
         if self.can_open() {
-            self.opening += 1;
-            self.next_lane += 1;
-            return Some(Task::Open { lane: self.next_lane - 1 });
+            return Some(self.take_open());
         }
         stages.can_look_ahead().then_some(Task::LookAhead)
     }
@@ -258,6 +261,12 @@ impl<S: Stages> Scheduler<S> {
             return in_line.filter(|(_, lane)| is_closable(lane)).map(|(&number, _)| number);
         }
         open.find(|(_, lane)| is_closable(lane)).map(|(&number, _)| number)
+    }
+
+    fn take_open(&mut self) -> Task<S> {
+        self.opening += 1;
+        self.next_lane += 1;
+        Task::Open { lane: self.next_lane - 1 }
     }
 
     fn take_cut(&mut self, number: usize) -> Task<S> {

@@ -8,6 +8,7 @@ use crate::pipeline::{CutTurn, Executor, Pause};
 struct Plain {
     lanes: usize,
     one_sink: bool,
+    takes_turns: bool,
 }
 
 impl Stages for Plain {
@@ -24,6 +25,9 @@ impl Stages for Plain {
     }
     fn lanes_share_one_sink(&self) -> bool {
         self.one_sink
+    }
+    fn lanes_take_turns(&self) -> bool {
+        self.takes_turns
     }
     fn open(&self, _: usize) -> Result<OpenLane<Self>, ()> {
         Ok(OpenLane { source: 0, sink: (), reading: By::Workers, writing: By::Workers })
@@ -79,7 +83,7 @@ fn write(scheduler: &mut Scheduler<Plain>, stages: &Plain) {
 
 #[test]
 fn the_ticket_that_the_sink_waits_for_is_never_paused() {
-    let stages = Plain { lanes: 1, one_sink: false };
+    let stages = Plain { lanes: 1, one_sink: false, takes_turns: false };
     let mut scheduler = scheduler(&stages);
     open(&mut scheduler, &stages);
     let (first, second) = (cut(&mut scheduler, &stages).expect("one"), cut(&mut scheduler, &stages).expect("two"));
@@ -93,7 +97,7 @@ fn the_ticket_that_the_sink_waits_for_is_never_paused() {
 
 #[test]
 fn of_several_lanes_the_first_ones_next_ticket_goes_on() {
-    let stages = Plain { lanes: 2, one_sink: false };
+    let stages = Plain { lanes: 2, one_sink: false, takes_turns: false };
     let mut scheduler = scheduler(&stages);
     open(&mut scheduler, &stages);
     let first = cut(&mut scheduler, &stages).expect("one");
@@ -113,7 +117,7 @@ fn of_several_lanes_the_first_ones_next_ticket_goes_on() {
 
 #[test]
 fn while_a_chunk_is_paused_others_are_written_and_nothing_is_begun() {
-    let stages = Plain { lanes: 2, one_sink: false };
+    let stages = Plain { lanes: 2, one_sink: false, takes_turns: false };
     let mut scheduler = scheduler(&stages);
     open(&mut scheduler, &stages);
     let (first, second) = (cut(&mut scheduler, &stages).expect("one"), cut(&mut scheduler, &stages).expect("two"));
@@ -134,7 +138,7 @@ fn while_a_chunk_is_paused_others_are_written_and_nothing_is_begun() {
 
 #[test]
 fn paused_chunks_go_on_one_at_a_time_from_the_lowest_ticket() {
-    let stages = Plain { lanes: 2, one_sink: false };
+    let stages = Plain { lanes: 2, one_sink: false, takes_turns: false };
     let mut scheduler = scheduler(&stages);
     open(&mut scheduler, &stages);
     let segments =
@@ -152,4 +156,16 @@ fn paused_chunks_go_on_one_at_a_time_from_the_lowest_ticket() {
     scheduler.raise_alarm(&stages);
     assert!(scheduler.may_seek(low.0, low.1), "everybody goes home");
     assert!(!scheduler.pause(low.0, low.1));
+}
+
+#[test]
+fn lanes_that_take_turns_are_opened_early_and_share_the_slots() {
+    let stages = Plain { lanes: 2, one_sink: false, takes_turns: true };
+    let mut scheduler = scheduler(&stages);
+    open(&mut scheduler, &stages);
+    let mut lanes = vec![cut(&mut scheduler, &stages).expect("one").lane];
+    open(&mut scheduler, &stages);
+    lanes.extend((0..3).map(|_| cut(&mut scheduler, &stages).expect("two a lane").lane));
+    assert_eq!(lanes, [0, 1, 0, 1]);
+    assert!(scheduler.take_task(&stages, None).is_none(), "no slot is left");
 }
