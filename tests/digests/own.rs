@@ -102,3 +102,36 @@ fn a_manifest_of_many_lines_is_checked_in_little_memory() {
     let outcome = program.run(["sum", "-c", "--quiet", "sums"], b"").expect("it starts");
     assert_eq!((outcome.stdout.len(), outcome.exit), (0, Exit::Code(0)));
 }
+
+/// The digest of the uncompressed data from the pass that packs or unpacks them is that of the data.
+#[test]
+fn tamp_prints_the_digests_of_what_it_packs_and_unpacks() {
+    let place = directory();
+    let truth = text(&run(&place, "mh sum -a crc32c,sha256 large"));
+    for format in ["zst", "gz", "bz2", "lz4", "xz"] {
+        for hands in [1, 3] {
+            let packed = run(&place, &format!("mh tamp -f -j {hands} -F {format} --digest crc32c,sha256 large"));
+            assert_eq!(text(&packed), truth, "packing {format} at {hands}");
+            let tested = run(&place, &format!("mh tamp -t -j {hands} --digest crc32c,sha256 large.{format}"));
+            assert_eq!(
+                text(&tested).replace(&format!("large.{format}"), "large"),
+                truth,
+                "testing {format} at {hands}"
+            );
+        }
+        let unpacked = run(
+            &place,
+            &format!(
+                "mkdir {format}; mv large.{format} {format}; cd {format}; mh tamp -d --digest crc32c,sha256 large.{format}"
+            ),
+        );
+        assert_eq!(text(&unpacked), truth, "unpacking {format}");
+        let piped =
+            run(&place, &format!("cat large | mh tamp -F {format} --digest crc32c,sha256 | mh tamp -d | cmp - large"));
+        let said = String::from_utf8_lossy(&piped.stderr).replace("(-)", "(large)");
+        assert_eq!((said.as_str(), piped.exit), (truth.as_str(), Exit::Code(0)), "a pipe of {format}");
+    }
+    place.write("bad.gz", b"\x1f\x8b\x08\0garbage");
+    let failed = run(&place, "mh tamp -t --digest md5 bad.gz");
+    assert_eq!((text(&failed).as_str(), failed.exit), ("", Exit::Code(1)), "what did not come out whole has no digest");
+}

@@ -2,6 +2,7 @@
 //! Does not compress (engines/codec), order or staff (foundation/crew), or name outputs (`names`). Reading order:
 //! TampArgs -> plan -> run -> show.
 
+mod digests;
 mod keep_up;
 mod levels;
 mod list;
@@ -13,6 +14,7 @@ mod origin;
 mod plan;
 mod staffing;
 
+use ::digests::algorithm::Algorithm;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use codec::compress::{Compression, KeepUp, compress};
@@ -21,10 +23,12 @@ use codec::error::{CodecError, UnitDefect};
 use codec::format::{CheckName, Remark};
 use codec::keep_up::KeptUp;
 use codec::lane::{Lane, LaneInput, LaneOutcome, LaneOutput, SourceFate, Totals};
+use codec::passing::PassingBytes;
 use crew::budget::Request;
 use crew::measures::Measures;
 use crew::tally::Tally;
 use crew::verdict::Circumstances;
+use digests::PassedDigests;
 use machine::ProcessorTime;
 use manners::{Event, Manners};
 use mh_kit::context::Context;
@@ -161,6 +165,10 @@ pub struct TampArgs {
           value_parser = clap::value_parser!(u32).range(10..=31), hide_short_help = true)]
     pub long: Option<u32>,
 
+    /// Print digests of the uncompressed data, computed in the same pass: sha256, or several (crc32,blake3)
+    #[arg(long, value_name = "ALGO", value_delimiter = ',', value_parser = digests::parse, conflicts_with = "list", hide_short_help = true)]
+    pub digest: Vec<Algorithm>,
+
     /// zst: use FILE as a dictionary; decompression needs the same FILE
     #[arg(short = 'D', long, value_name = "FILE", hide_short_help = true)]
     pub dictionary: Option<PathBuf>,
@@ -252,7 +260,11 @@ fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failu
         return list::list(context, &job, args.json);
     }
     lower_priority(context, &args.shared);
-    let finished = carry_out(context, &job, &args.shared);
+    let passed = PassedDigests::new(&args.digest);
+    let finished = carry_out(context, &job, &args.shared, passed.as_ref());
+    if let Some(passed) = passed {
+        passed.print(context, &job)?;
+    }
     show(context, args, &job, &finished)
 }
 
@@ -314,7 +326,7 @@ pub struct Ran {
 }
 
 /// Runs the engine; lanes tell of their end as they end.
-fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
+fn carry_out(context: &Context, job: &Job, shared: &SharedArgs, passed: Option<&PassedDigests<'_>>) -> Ran {
     let shared_budget = budget(context, job);
     if let Some(why) = &shared_budget.why_alone {
         sharing::tell_why_alone(context, NAME, why);
@@ -338,6 +350,7 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
             sys::signals::die_by(sys::signals::BROKEN_PIPE);
         }
         if !broken_pipe {
+            passed.filter(|_| !failed).inspect(|passed| passed.is_whole(number));
             give_time(context, job, number, &closed);
             tell(context, job, lane, &closed);
         }
@@ -349,6 +362,8 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
     make_directories(job);
     let before = shared.report.is_some().then(|| machine::processor_time(&context.host).ok()).flatten();
     let progress = show_progress(context, job, &tally);
+    let pass = |lane: usize, bytes: &[u8]| passed.into_iter().for_each(|passed| passed.pass(lane, bytes));
+    let passing = passed.map(|_| &pass as &PassingBytes<'_>);
     let mut kept = None;
     let measures = match &job.direction {
         Direction::Compress { format, options, keep_up } => {
@@ -356,6 +371,7 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
                 keep_up.as_ref().map(|levels| KeepUp::new(levels.clone(), job.direction.chunk_bytes(), &job.staffing));
             let what = Compression {
                 keep_up: kept.as_ref(),
+                passing,
                 lanes: &job.lanes,
                 one_output: job.one_output,
                 format: *format,
@@ -367,8 +383,9 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs) -> Ran {
             compress(&what, &job.staffing, lease.as_ref(), &tally)
         }
         Direction::Decompress { limits } => {
-            let what = Decompression::new(&job.lanes, job.one_output, *limits, &context.unfinished, &on_close)
+            let mut what = Decompression::new(&job.lanes, job.one_output, *limits, &context.unfinished, &on_close)
                 .admitting(job.manners.admission);
+            what.passing = passing;
             decompress(&what, &job.staffing, lease.as_ref(), &tally)
         }
     };

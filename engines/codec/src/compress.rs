@@ -11,6 +11,7 @@ use crate::format::{EncodeOptions, Format, Remark, StreamEncoder, Tail};
 use crate::keep_up::{Arrival, ChunkDone, KeptUp, LevelController, LevelDecision, chunk_bytes};
 use crate::lane::{Lane, LaneOutcome, SourceFate, Totals};
 use crate::origin::{Origin, Tells};
+use crate::passing::{PassingBytes, pass};
 use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, CutTurn, Fill, OpenLane, Pause, Staffing, Stages, run};
@@ -38,6 +39,8 @@ pub struct Compression<'a> {
     pub tells_origin: Tells,
     /// Chooses each chunk's level instead of `options`, so that a producer need not wait.
     pub keep_up: Option<&'a KeepUp>,
+    /// Sees the uncompressed bytes.
+    pub passing: Option<&'a PassingBytes<'a>>,
     /// Where temporary names are noted.
     pub unfinished: &'a Unfinished,
     /// Told of each lane as it ends, from any thread.
@@ -118,6 +121,7 @@ enum Reading {
 
 /// Far end of a lane.
 pub struct CompressSink {
+    lane: usize,
     output: OutputEnd,
     input: Arc<File>,
     wake: Arc<sys::wake::Wake>,
@@ -186,8 +190,8 @@ impl Stages for Compression<'_> {
         self.chunk_bytes() <= BRIEF_CHUNK_BYTES && self.options.level <= level
     }
 
-    fn open(&self, lane: usize) -> Result<OpenLane<Self>, CodecError> {
-        let lane = &self.lanes[lane];
+    fn open(&self, number: usize) -> Result<OpenLane<Self>, CodecError> {
+        let lane = &self.lanes[number];
         let input = InputEnd::open(&lane.input)?;
         check_not_the_same(&input, &lane.output)?;
         let output = OutputEnd::open(lane, &input, self.unfinished)?;
@@ -203,6 +207,7 @@ impl Stages for Compression<'_> {
             writing: output.writing,
             reading: by,
             sink: CompressSink {
+                lane: number,
                 output,
                 input: Arc::clone(&input.file),
                 wake: Arc::clone(&input.wake),
@@ -336,6 +341,7 @@ impl Stages for Compression<'_> {
     }
 
     fn write(&self, sink: &CompressSink, chunk: &mut CompressChunk) -> Result<u64, CodecError> {
+        pass(self.passing, sink.lane, chunk.uncompressed.content());
         let head_bytes = chunk.head.len() as u64;
         if head_bytes > 0 {
             sink.output.write(&chunk.head, chunk.spot)?;
@@ -393,6 +399,7 @@ impl Compression<'_> {
     /// What was read behind the place where the file turned out to end belongs to no output.
     fn drop_chunk(&self, sink: &CompressSink, fold: &Fold, chunk: &mut CompressChunk) -> Result<(), CodecError> {
         sink.ends_early.store(true, Ordering::Relaxed);
+        chunk.uncompressed.clear();
         chunk.compressed.clear();
         chunk.head = Vec::new();
         chunk.spot = sink.output.place(fold.offset, 0)?;
@@ -544,6 +551,7 @@ mod tests {
             options: EncodeOptions::new(1, UnitLayout::ParallelUnits),
             tells_origin: Tells::default(),
             keep_up: None,
+            passing: None,
             unfinished: &unfinished,
             on_close: &|_, _| {},
         };

@@ -15,6 +15,7 @@ use crate::format::{
 };
 use crate::in_series::{SeriesStart, decode_on};
 use crate::lane::{Lane, LaneOutcome, Totals};
+use crate::passing::{PassingBytes, pass};
 use crate::running_check::{CheckSoFar, RunningCheck, SegmentCheck, TrailerClaim};
 use crew::budget::Lease;
 use crew::measures::Measures;
@@ -38,6 +39,8 @@ pub struct Decompression<'a> {
     pub limits: DecodeLimits,
     /// What is taken for compressed data, and what is done with the rest.
     pub admission: FormatAdmission,
+    /// Sees the uncompressed bytes.
+    pub passing: Option<&'a PassingBytes<'a>>,
     /// Where temporary names are noted.
     pub unfinished: &'a Unfinished,
     /// Told of each lane as it ends, from any thread.
@@ -62,7 +65,7 @@ impl<'a> Decompression<'a> {
         on_close: &'a (dyn Fn(usize, LaneOutcome) + Sync),
     ) -> Self {
         let (admission, plain_bytes) = (FormatAdmission::default(), UncompressedBytes::default());
-        Self { lanes, one_output, limits, admission, unfinished, on_close, plain_bytes }
+        Self { lanes, one_output, limits, admission, passing: None, unfinished, on_close, plain_bytes }
     }
 
     /// The same with another idea of what is compressed.
@@ -137,6 +140,7 @@ impl UnitNumber {
 
 /// Far end of a lane.
 pub struct DecompressSink {
+    lane: usize,
     output: OutputEnd,
     input: Arc<File>,
     wake: Arc<sys::wake::Wake>,
@@ -235,8 +239,8 @@ impl Stages for Decompression<'_> {
         self.one_output
     }
 
-    fn open(&self, lane: usize) -> Result<OpenLane<Self>, CodecError> {
-        let lane = &self.lanes[lane];
+    fn open(&self, number: usize) -> Result<OpenLane<Self>, CodecError> {
+        let lane = &self.lanes[number];
         let input = InputEnd::open(&lane.input)?;
         check_not_the_same(&input, &lane.output)?;
         let output = OutputEnd::open(lane, &input, self.unfinished)?;
@@ -260,7 +264,7 @@ impl Stages for Decompression<'_> {
                 left_unread: None,
                 remark: None,
             },
-            sink: DecompressSink { output, input: input.file, wake: input.wake, fold: Mutex::default() },
+            sink: DecompressSink { lane: number, output, input: input.file, wake: input.wake, fold: Mutex::default() },
         })
     }
 
@@ -371,6 +375,7 @@ impl Stages for Decompression<'_> {
 
     fn write(&self, sink: &DecompressSink, chunk: &mut DecompressChunk) -> Result<u64, CodecError> {
         let plain_bytes = chunk.uncompressed.len() as u64;
+        pass(self.passing, sink.lane, chunk.uncompressed.content());
         sink.output.hand_on(&mut chunk.uncompressed, chunk.spot)?;
         chunk.failure.take().map_or(Ok(plain_bytes), |failure| Err(failure.cause))
     }
@@ -386,7 +391,7 @@ impl Stages for Decompression<'_> {
             let mut position = source.reader.position();
             if let (Err(CodecError::Damaged { .. }), Some(start), Some(file)) =
                 (&closed.outcome, fold.series.take(), source.reader.regular_file())
-                && let Some(outcome) = decode_on(&start, file, &sink.output)
+                && let Some(outcome) = decode_on(&start, file, &sink.output, &|bytes| pass(self.passing, lane, bytes))
             {
                 closed.outcome = outcome.map(|end| position = end);
                 fold.totals.streamed_units += 1;

@@ -31,7 +31,12 @@ pub(crate) struct SeriesStart {
 
 /// Decodes everything from `start` to the end of `input` into `output`; returns where the input ended. `None` where the
 /// format's cutting cannot be misled.
-pub(crate) fn decode_on(start: &SeriesStart, input: &Arc<File>, output: &OutputEnd) -> Option<Result<u64, CodecError>> {
+pub(crate) fn decode_on(
+    start: &SeriesStart,
+    input: &Arc<File>,
+    output: &OutputEnd,
+    passing: &dyn Fn(&[u8]),
+) -> Option<Result<u64, CodecError>> {
     let mut series = start.format.in_series(start.parameters, start.is_handed_on)?;
     let mut reader = CompressedReader::file(Arc::clone(input), start.offset);
     let mut uncompressed = ByteBuffer::default();
@@ -43,6 +48,7 @@ pub(crate) fn decode_on(start: &SeriesStart, input: &Arc<File>, output: &OutputE
         if let Err(error) = placed.and_then(|spot| output.write(uncompressed.content(), spot)) {
             return Some(Err(error));
         }
+        passing(uncompressed.content());
         offset += uncompressed.len() as u64;
         let (unit_name, unit) = (start.format.facts().unit_name, start.unit + series.units_behind());
         let position = reader.position();

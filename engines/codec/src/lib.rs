@@ -21,6 +21,7 @@ pub mod keep_up;
 pub mod lane;
 pub mod list;
 pub mod origin;
+pub mod passing;
 pub mod registry;
 pub mod running_check;
 pub mod sample;

@@ -140,6 +140,7 @@ fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError
         one_output: false,
         format: registry::by_name(way.format).expect("a format"),
         keep_up: None,
+        passing: None,
         options: EncodeOptions {
             level: way.level,
             is_extreme: false,
