@@ -9,6 +9,7 @@ mod crew;
 mod digests;
 mod faults;
 mod fit;
+mod innodb;
 mod instruments;
 mod interop;
 mod jobserver;

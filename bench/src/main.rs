@@ -6,6 +6,7 @@ mod corpus;
 mod crew;
 mod files;
 mod forecast;
+mod innodb;
 mod instruments;
 mod judge;
 mod keep_up;
@@ -81,7 +82,7 @@ fn main() -> ExitCode {
 #[derive(Args)]
 struct BenchArguments {
     /// The suite
-    #[arg(default_value = "tamp", value_parser = ["tamp", "files", "sum", "crew", "xjobs", "pstime", "systime", "fit", "timers"])]
+    #[arg(default_value = "tamp", value_parser = ["tamp", "files", "sum", "crew", "xjobs", "pstime", "systime", "fit", "timers", "innodb"])]
     suite: String,
     /// Small data and lists, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
@@ -226,6 +227,7 @@ fn run(arguments: &BenchArguments) -> Result<(), String> {
         "pstime" => pstime::run(arguments),
         "systime" => systime::run(arguments),
         "fit" => instruments::fit::run(arguments),
+        "innodb" => innodb::run(arguments),
         "timers" => instruments::timers::run(arguments),
         _ => run_tamp(arguments),
     }

@@ -249,6 +249,13 @@ from memory and read again in one go at the beginning. Ratios are our wall time 
 archive of ours is at most 1 % larger.
 ";
 
+/// How the innodb suite measures.
+pub const HOW_INNODB: &str = "Every run is in raw.csv. Wall times are medians (min-max) in seconds of fresh processes, ours and innochecksum's in
+turn, another one first in each round, after a round that is not counted; CPU seconds and peak memory (MB) from time(1). All files are in memory and were written by a
+MariaDB server that has been stopped; every tool must find them sound. Ratios are our wall time to the rival's: of the medians, and the median over rounds. A target is met only where
+both ratios meet it.
+";
+
 pub const HOW_TAMP: &str = "Every run is in raw.csv. Wall times are medians (min-max) in seconds of
 fresh processes, ours and the rivals' in turn, another one first in each round, after a round that is not counted; a row whose rounds take
 longer than five seconds has fewer of them, three at least, and one of half a minute a run has two, both counted and verified; CPU seconds and peak memory (MB) from

@@ -1,9 +1,11 @@
 //! The list of targets: one for each parser, one for each round trip.
 
 pub mod bzip2_container;
+pub mod crc32c;
 pub mod cut_sizes;
 pub mod gzip_container;
 pub mod inflate;
+pub mod innodb_page;
 pub mod job_blocks;
 pub mod job_books;
 pub mod job_lines;
@@ -53,7 +55,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "kernel_types", run: kernel_types::run, seeds: kernel_types::seeds },
     Target { name: "memory_map", run: memory_map::run, seeds: seeds::memory_maps },
     Target { name: "inflate", run: inflate::run, seeds: seeds::deflate },
+    Target { name: "innodb_page", run: innodb_page::run, seeds: innodb_page::seeds },
     Target { name: "lzma2", run: lzma2::run, seeds: lzma2::seeds },
+    Target { name: "crc32c", run: crc32c::run, seeds: seeds::plain },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
     Target { name: "job_lines", run: job_lines::run, seeds: job_seeds::lines },
     Target { name: "job_books", run: job_books::run, seeds: job_seeds::books },

@@ -53,6 +53,7 @@ const PACKAGES: &[Packaged] = &[
     ("cyclictest", "rt-tests"),
     ("objdump", "binutils"),
     ("lintian", "lintian"),
+    ("mariadbd", "mariadb-server"),
 ];
 
 /// Schedules of each model in the second tier.

@@ -5,7 +5,7 @@ use crate::census::PageCensus;
 use crate::judge::{PageVerdict, judge};
 use crate::outcome::{CorruptPage, FileDefect, FileOutcome, LISTED_MAX, PageCounts, UnreadablePage};
 use crate::page::PageType;
-use crate::recheck::{FileUse, Rechecked, recheck};
+use crate::recheck::{Rechecked, recheck};
 use crate::tablespace::{OpenError, Tablespace};
 use crew::budget::Lease;
 use crew::measures::Measures;
@@ -241,19 +241,38 @@ impl PageCheck<'_> {
         }
     }
 
+    /// A whole file in one go.
+    fn all_at_once(&self, space: &Arc<Tablespace>) -> Found {
+        let (mut scratch, mut found) = (self.new_scratch(), Found::default());
+        let at_once = (READ_BYTES as u64 / space.page_bytes()) as u32;
+        let mut next = 0;
+        while next < space.pages() {
+            let pages = at_once.min(space.pages() - next);
+            let mut part = Found::default();
+            self.look(space, &mut scratch, next, pages, &mut part);
+            found.add(part);
+            next += pages;
+        }
+        found
+    }
+
     /// The end of a file.
     fn conclude(&self, sink: Sink) -> Result<FileOutcome, OpenError> {
-        let Sink { space, began, found } = sink;
+        let Sink { mut space, began, found } = sink;
         let mut found = found.into_inner();
+        if space.is_blank() && !found.suspects.is_empty() {
+            // A server has begun to write to it meanwhile.
+            space = Arc::new(Tablespace::open(space.path())?);
+            found = self.all_at_once(&space);
+        }
         let server = space.server();
-        let is_live = server.is_some() || changed(&space) != began;
-        let usage = if is_live { FileUse::Live } else { FileUse::Idle };
-        let rechecked = recheck(&space, std::mem::take(&mut found.suspects), usage);
+        let is_live = || server.is_some() || changed(&space) != began;
+        let rechecked = recheck(&space, std::mem::take(&mut found.suspects), &is_live);
         let read_again = found.settle(&rechecked);
         let facts = space.facts();
         Ok(FileOutcome {
             space_id: facts.space_id,
-            format: facts.layout.format.name(),
+            format: if space.is_blank() { "only zeros" } else { facts.layout.format.name() },
             page_bytes: space.page_bytes(),
             logical_bytes: facts.layout.logical_bytes as u64,
             first_page: space.first_page(),
@@ -332,3 +351,6 @@ fn defects(space: &Tablespace, found: &Found) -> Result<Vec<FileDefect>, OpenErr
     }
     Ok(defects)
 }
+
+#[cfg(test)]
+mod tests;

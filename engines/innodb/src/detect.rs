@@ -4,8 +4,8 @@
 use crate::judge::{PageVerdict, Reason, SpaceFacts, judge};
 use crate::layout::PageLayout;
 use crate::page::{
-    CHECKSUM, COMPRESSED_MARK, HEADER_FLAGS, HEADER_SPACE_ID, PAGE_BYTES_MAX, PAGE_NUMBER, PageType, SPACE_ID, TYPE,
-    is_zero, u16_at, u32_at,
+    CHECKSUM, COMPRESSED_MARK, DATA, HEADER_FLAGS, HEADER_SPACE_ID, PAGE_BYTES_MAX, PAGE_NUMBER, PageType, SPACE_ID,
+    TYPE, is_zero, u16_at, u32_at,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -50,27 +50,37 @@ pub fn by_sample(
     read_at: ReadAt<'_>,
 ) -> io::Result<Option<Detected>> {
     let mut best: Option<(u64, Detected)> = None;
+    // The first page is never encrypted; if it is damaged, its space id rarely is.
+    let mut head = [0; DATA];
+    let filled = read_at(&mut head, 0)?;
+    let of_first_page = u32_at(&head[..filled], SPACE_ID);
     for layout in likely.iter().map(|facts| facts.layout).chain(PageLayout::all()) {
         let votes = votes(layout, file_bytes, begin, read_at)?;
-        let most = votes.into_iter().max_by_key(|(_, vote)| vote.pages);
+        let most = votes.into_iter().max_by_key(|(_, vote)| vote.weight);
         if let Some((first_page, vote)) = most
-            && best.as_ref().is_none_or(|(pages, _)| vote.pages > *pages)
+            && vote.weight > best.as_ref().map_or(LEAST_WEIGHT, |(weight, _)| *weight)
         {
-            let space_id = vote.space_id.or(likely.map(|facts| facts.space_id)).unwrap_or_default();
+            let space_id = vote.space_id.or(likely.map(|facts| facts.space_id)).unwrap_or(of_first_page);
             let facts = SpaceFacts { layout, space_id };
-            best = Some((vote.pages, Detected { facts, first_page, has_header: false }));
+            best = Some((vote.weight, Detected { facts, first_page, has_header: false }));
         }
     }
     Ok(best.map(|(_, detected)| detected))
 }
 
+/// A checksum that agrees is worth more than any number of pages that only look right.
+const GOOD_WEIGHS: u64 = 1000;
+
+/// LIMIT: of pages that only look right one proves nothing; two must have numbers that fit to each other.
+const LEAST_WEIGHT: u64 = 1;
+
 #[derive(Default)]
 struct Vote {
-    pages: u64,
+    weight: u64,
     space_id: Option<u32>,
 }
 
-/// Good pages of the sample by the number of the file's first page that follows from each.
+/// Pages of the sample by the number of the file's first page that follows from each.
 fn votes(layout: PageLayout, file_bytes: u64, begin: u64, read_at: ReadAt<'_>) -> io::Result<BTreeMap<u32, Vote>> {
     let page_bytes = layout.physical_bytes as u64;
     let (pages, first) = (file_bytes / page_bytes, begin / page_bytes);
@@ -85,9 +95,14 @@ fn votes(layout: PageLayout, file_bytes: u64, begin: u64, read_at: ReadAt<'_>) -
         }
         let number = u32_at(page, PAGE_NUMBER);
         let facts = SpaceFacts { layout, space_id: u32_at(page, SPACE_ID) };
-        if judge(page, number, &facts) == PageVerdict::Good {
+        let weight = match judge(page, number, &facts) {
+            PageVerdict::Good => GOOD_WEIGHS,
+            PageVerdict::NotCheckable(_) => 1,
+            PageVerdict::Zero | PageVerdict::Corrupt(_) => 0,
+        };
+        if weight > 0 {
             let vote = votes.entry(number.wrapping_sub(index as u32)).or_default();
-            vote.pages += 1;
+            vote.weight += weight;
             // Of a page that full_crc32 compressed or encrypted these bytes are content.
             let is_plain = u16_at(page, TYPE) & COMPRESSED_MARK == 0 && u32_at(page, CHECKSUM) == 0;
             if layout.format != crate::layout::PageFormat::FullCrc32 || is_plain {

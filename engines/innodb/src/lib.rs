@@ -6,7 +6,7 @@
 pub mod census;
 pub mod check;
 pub mod checksum;
-mod crc32c;
+pub mod crc32c;
 pub mod datadir;
 mod detect;
 pub mod dump;

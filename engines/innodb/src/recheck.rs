@@ -1,5 +1,5 @@
 //! Pages that did not pass are read again before they are called corrupt: a server that writes to the file meanwhile may have been in the middle of
-//! a page. Waits only for files that are being written to.
+//! a page. Waits longer for files that are being written to.
 
 use crate::judge::{PageVerdict, judge};
 use crate::outcome::CorruptPage;
@@ -8,17 +8,9 @@ use crate::tablespace::Tablespace;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How long a page of a file in use may stay as it is before it is called corrupt. LIMIT: a write takes microseconds, or as long as its thread has no CPU.
+/// How long a page may stay as it is before it is called corrupt; after the first wait only in a file that is in use. LIMIT: a write takes microseconds, or as
+/// long as its thread has no CPU.
 const WAITS: [Duration; 3] = [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(400)];
-
-/// Whether somebody writes to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileUse {
-    /// Nobody, as far as is known.
-    Idle,
-    /// A server has it open, or its time of change has moved.
-    Live,
-}
 
 /// What came of the pages that were read again.
 #[derive(Debug, Default)]
@@ -37,16 +29,13 @@ pub struct Rechecked {
     pub corrupt: Vec<CorruptPage>,
 }
 
-/// Reads suspect pages again until they pass or have had their time.
-pub fn recheck(space: &Tablespace, suspects: Vec<CorruptPage>, usage: FileUse) -> Rechecked {
+/// Reads suspect pages again until they pass or have had their time. `is_live` says whether somebody writes to the file: a server has it open, or its time of
+/// change has moved.
+pub fn recheck(space: &Tablespace, suspects: Vec<CorruptPage>, is_live: &dyn Fn() -> bool) -> Rechecked {
     let mut rechecked = Rechecked { corrupt: suspects, ..Rechecked::default() };
-    let waits = match usage {
-        FileUse::Idle => &[Duration::ZERO][..],
-        FileUse::Live => &WAITS[..],
-    };
     let mut page = vec![0; space.facts().layout.physical_bytes];
-    for wait in waits {
-        if rechecked.corrupt.is_empty() {
+    for (round, wait) in WAITS.iter().enumerate() {
+        if rechecked.corrupt.is_empty() || (round > 0 && !is_live()) {
             break;
         }
         sleep(*wait);

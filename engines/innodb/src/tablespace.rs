@@ -3,6 +3,7 @@
 
 use crate::detect::{self, Detected};
 use crate::judge::{PageVerdict, SpaceFacts, judge};
+use crate::layout::{PageFormat, PageLayout};
 use crate::page::{
     DOUBLEWRITE_FROM_END, EXTENT_BITMAP, EXTENT_DESCRIPTORS, HEADER_PAGES, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PageType,
     TRANSACTION_SYSTEM_PAGE, is_zero, u32_at,
@@ -28,9 +29,6 @@ pub enum OpenError {
     /// It has no byte.
     #[error("it is empty")]
     Empty,
-    /// It has no byte that is not 0.
-    #[error("it has only zeros, and no header")]
-    Zeros,
     /// No page of it is one of InnoDB.
     #[error("not an InnoDB tablespace")]
     NotInnodb,
@@ -51,6 +49,7 @@ pub struct Tablespace {
     first_page: u32,
     bytes: u64,
     has_header: bool,
+    is_blank: bool,
     /// Files of the same system tablespace that come before this one.
     before: Vec<Earlier>,
     /// First pages of the two extents of the doublewrite area.
@@ -75,16 +74,17 @@ impl Tablespace {
         let likely = detect::header(&head);
         let sound = likely.filter(|facts| detect::is_sound(&head, facts));
         let (detected, before) = match sound {
-            Some(facts) => (Detected { facts, first_page: 0, has_header: true }, Vec::new()),
+            Some(facts) => (Some(Detected { facts, first_page: 0, has_header: true }), Vec::new()),
             None => match earlier_files(path) {
-                Some((detected, before)) => (detected, before),
+                Some((detected, before)) => (Some(detected), before),
                 None => (guess(&head, likely, bytes, &read_at)?, Vec::new()),
             },
         };
-        let Detected { facts, first_page, has_header } = detected;
+        let is_blank = detected.is_none();
+        let Detected { facts, first_page, has_header } = detected.unwrap_or_else(|| blank(bytes));
         let path = path.to_owned();
-        let mut opened = Self { file, path, facts, first_page, bytes, has_header, before, doublewrite: None };
-        if facts.space_id == 0 {
+        let mut opened = Self { file, path, facts, first_page, bytes, has_header, is_blank, before, doublewrite: None };
+        if facts.space_id == 0 && !is_blank {
             opened.doublewrite = opened.find_doublewrite()?;
         }
         Ok(opened)
@@ -119,6 +119,11 @@ impl Tablespace {
     /// Whether layout and space id come from a sound header.
     pub fn has_header(&self) -> bool {
         self.has_header || !self.before.is_empty()
+    }
+
+    /// Whether the file had only zeros when it was opened: a server has made it, and written nothing of it so far. Then its layout is not known.
+    pub fn is_blank(&self) -> bool {
+        self.is_blank
     }
 
     /// Bytes of a page in the file.
@@ -229,24 +234,32 @@ fn open_file(path: &Path) -> Result<(File, u64), OpenError> {
     }
 }
 
-/// A file whose header is not there or not sound.
+/// What a file of zeros is taken to be: pages of a size that goes into it.
+fn blank(bytes: u64) -> Detected {
+    let page_bytes = [16384, 4096, 1024].into_iter().find(|page_bytes| bytes.is_multiple_of(*page_bytes));
+    let layout = PageLayout::plain(PageFormat::FullCrc32, page_bytes.unwrap_or(1024) as usize);
+    Detected { facts: SpaceFacts { layout, space_id: 0 }, first_page: 0, has_header: false }
+}
+
+/// A file whose header is not there or not sound; none if it has only zeros.
 fn guess(
     head: &[u8],
     likely: Option<SpaceFacts>,
     bytes: u64,
     read_at: detect::ReadAt<'_>,
-) -> Result<Detected, OpenError> {
+) -> Result<Option<Detected>, OpenError> {
     if bytes < PAGE_BYTES_MIN as u64 {
         return Err(OpenError::NotInnodb);
     }
-    let begin = if head.iter().any(|byte| *byte != 0) { 0 } else { first_not_zero(bytes, read_at)? };
+    let begin = if head.iter().any(|byte| *byte != 0) { Some(0) } else { first_not_zero(bytes, read_at)? };
+    let Some(begin) = begin else { return Ok(None) };
     let found = detect::by_sample(likely, bytes, begin, read_at)?;
     let header = likely.map(|facts| Detected { facts, first_page: 0, has_header: false });
-    found.or(header).ok_or(OpenError::NotInnodb)
+    found.or(header).map(Some).ok_or(OpenError::NotInnodb)
 }
 
-/// Where the first part of a file is that is not all zeros.
-fn first_not_zero(bytes: u64, read_at: detect::ReadAt<'_>) -> Result<u64, OpenError> {
+/// Where the first part of a file is that is not all zeros; none if all are.
+fn first_not_zero(bytes: u64, read_at: detect::ReadAt<'_>) -> io::Result<Option<u64>> {
     let mut part = vec![0; PAGE_BYTES_MAX];
     let mut offset = 0;
     while offset < bytes {
@@ -255,11 +268,11 @@ fn first_not_zero(bytes: u64, read_at: detect::ReadAt<'_>) -> Result<u64, OpenEr
             break;
         }
         if !is_zero(&part[..filled]) {
-            return Ok(offset);
+            return Ok(Some(offset));
         }
         offset += filled as u64;
     }
-    Err(OpenError::Zeros)
+    Ok(None)
 }
 
 /// `ibdata2` is `ibdata` and 2.

@@ -241,7 +241,7 @@ fn file_line(name: &str, outcome: &FileOutcome) -> String {
     for (reason, pages) in &counts.not_checkable {
         text.push_str(&format!("  {} not checkable: {}\n", integer(*pages), reason.text()));
     }
-    if !outcome.has_header {
+    if !outcome.has_header && counts.zero < counts.pages() {
         text.push_str("  no sound header: page size and format are those that most of its pages agree on\n");
     }
     if outcome.read_again > 0 {
