@@ -65,7 +65,7 @@ pub struct SystimeArgs {
     calls: Vec<String>,
 
     /// Measure for COUNT times INTERVAL, and print what there is by then at the end of each; 0 goes on until Ctrl-C
-    #[arg(long, value_name = "COUNT", conflicts_with_all = ["every", "time"])]
+    #[arg(long, value_name = "COUNT", conflicts_with = "every")]
     count: Option<u32>,
 
     /// Print intermediate results every TIME
@@ -73,7 +73,7 @@ pub struct SystimeArgs {
     every: Option<Duration>,
 
     /// The same as INTERVAL
-    #[arg(long = "for", value_name = "TIME", value_parser = parse_interval, hide = true)]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_interval, hide = true, conflicts_with = "count")]
     time: Option<Duration>,
 
     /// Print at most ROWS rows of each table; 0 prints all

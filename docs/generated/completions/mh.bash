@@ -28,6 +28,9 @@ _mh() {
             mh,fit)
                 cmd="mh__subcmd__fit"
                 ;;
+            mh,innodb)
+                cmd="mh__subcmd__innodb"
+                ;;
             mh,links)
                 cmd="mh__subcmd__links"
                 ;;
@@ -42,6 +45,9 @@ _mh() {
                 ;;
             mh,rm)
                 cmd="mh__subcmd__rm"
+                ;;
+            mh,sum)
+                cmd="mh__subcmd__sum"
                 ;;
             mh,systime)
                 cmd="mh__subcmd__systime"
@@ -89,7 +95,7 @@ _mh() {
 
     case "${cmd}" in
         mh)
-            opts="-h -V --help --version tamp tar xjobs cp mv rm mtwrite pstime ceiling systime fit timers crew tour links"
+            opts="-h -V --help --version tamp tar xjobs cp mv rm sum mtwrite innodb pstime ceiling systime fit timers crew tour links"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -103,14 +109,38 @@ _mh() {
             return 0
             ;;
         mh__subcmd__ceiling)
-            opts="-h --ignore --watch --json --csv --record --replay --help"
+            opts="-p -n -l -h --pid --count --ignore --json --csv --colour --color --long --record --replay --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --count)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --ignore)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --colour)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 --record)
@@ -207,12 +237,28 @@ _mh() {
             return 0
             ;;
         mh__subcmd__crew)
-            opts="-h --json --once --help set pause resume wait run"
+            opts="-n -l -h --count --json --once --colour --color --long --help set pause resume wait run"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --count)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --colour)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -327,12 +373,20 @@ _mh() {
             return 0
             ;;
         mh__subcmd__fit)
-            opts="-h --user --comm --args --cgroup --with --add --reserve --time --json --csv --help"
+            opts="-p -l -h --pid --user --comm --args --cgroup --with --add --reserve --json --csv --colour --color --long --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --user)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -361,8 +415,54 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --time)
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --colour)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__innodb)
+            opts="-S -q -v -j -h -V --summary --dump --json --quiet --verbose --hands --priority --weight --memory --explain --report --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --dump)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hands)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --priority)
+                    COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
+                    return 0
+                    ;;
+                --weight)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -487,12 +587,24 @@ _mh() {
             return 0
             ;;
         mh__subcmd__pstime)
-            opts="-n -s -t -m -c -C -u -o -a -h --seconds --threads --microstates --exact --children --name --user --by --of --columns --sort --min --top --all --json --csv --record --replay --help"
+            opts="-p -n -s -t -m -c -C -u -o -a -l -h --pid --count --seconds --threads --microstates --exact --children --name --user --by --of --columns --sort --min --top --all --json --csv --colour --color --long --record --replay --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --count)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 -n)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -539,6 +651,14 @@ _mh() {
                     ;;
                 --top)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --colour)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 --record)
@@ -598,8 +718,58 @@ _mh() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        mh__subcmd__sum)
+            opts="-a -c -z -r -w -j -h -V --algorithm --check --tag --zero --recursive --exact --quiet --status --strict --warn --ignore-missing --json --hands --priority --weight --memory --explain --report --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --algorithm)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -a)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exact)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hands)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --priority)
+                    COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
+                    return 0
+                    ;;
+                --weight)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         mh__subcmd__systime)
-            opts="-p -e -i -n -o -h --pid --exact --trace --by --call --interval --for --top --histogram --json --csv --output --help"
+            opts="-p -e -i -a -l -o -h --pid --exact --trace --by --call --count --every --top --all --histogram --json --csv --colour --color --long --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -625,7 +795,11 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --interval)
+                --count)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --every)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -633,16 +807,16 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --for)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --top)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                -n)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --colour)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -661,7 +835,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__tamp)
-            opts="-z -d -t -l -c -o -f -k -r -e -F -S -D -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --keep-good --fsync --sparse --no-sparse --recursive --level --keep-up --fast --best --extreme --ultra --format --suffix --long --dictionary --single-frame --rsyncable --bgzf --json --quiet --verbose --hands --priority --weight --memory --explain --report --help --version"
+            opts="-z -d -t -l -c -o -f -k -r -e -F -S -D -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --keep-good --fsync --sparse --no-sparse --recursive --level --keep-up --fast --best --extreme --ultra --format --suffix --long --digest --dictionary --single-frame --rsyncable --bgzf --json --quiet --verbose --hands --priority --weight --memory --explain --report --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -707,6 +881,10 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --digest)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dictionary)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -747,7 +925,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__tar)
-            opts="-c -x -t -r -u -d -A -f -C -v -z -j -J -Z -a -I -p -k -U -T -0 -X -N -O -h -P -m -o -H -S -g -i --create --get --extract --list --append --update --compare --diff --catenate --concatenate --delete --file --directory --verbose --gunzip --gzip --bzip2 --xz --zstd --lz4 --lzma --compress --auto-compress --use-compress-program --level --same-permissions --preserve-permissions --no-same-permissions --keep-old-files --skip-old-files --keep-newer-files --overwrite --no-overwrite-dir --unlink-first --keep-directory-symlink --files-from --verbatim-files-from --null --exclude --exclude-from --exclude-vcs --exclude-caches --exclude-caches-under --exclude-caches-all --exclude-tag --exclude-tag-under --exclude-tag-all --after-date --newer --newer-mtime --strip-components --xform --transform --wildcards --no-wildcards --anchored --no-anchored --ignore-case --no-wildcards-match-slash --to-stdout --one-file-system --dereference --hard-dereference --no-recursion --absolute-names --touch --same-owner --no-same-owner --numeric-owner --owner --group --mode --mtime --clamp-mtime --sort --format --pax-option --one-top-level --xattrs --no-xattrs --xattrs-include --xattrs-exclude --acls --no-acls --selinux --no-selinux --sparse --listed-incremental --no-index --ignore-zeros --ignore-failed-read --totals --checkpoint --warning --untrusted --full-time --utc --show-transformed-names --version --help --priority --weight --memory --explain --report --hands"
+            opts="-c -x -t -r -u -d -A -f -C -v -z -j -J -Z -a -I -p -k -U -T -0 -X -N -O -h -P -m -o -H -S -g -i --create --get --extract --list --append --update --compare --diff --catenate --concatenate --delete --file --directory --verbose --gunzip --gzip --bzip2 --xz --zstd --lz4 --lzma --compress --auto-compress --use-compress-program --level --same-permissions --preserve-permissions --no-same-permissions --keep-old-files --skip-old-files --keep-newer-files --overwrite --no-overwrite-dir --unlink-first --keep-directory-symlink --files-from --verbatim-files-from --null --exclude --exclude-from --exclude-vcs --exclude-caches --exclude-caches-under --exclude-caches-all --exclude-tag --exclude-tag-under --exclude-tag-all --after-date --newer --newer-mtime --strip-components --xform --transform --wildcards --no-wildcards --anchored --no-anchored --ignore-case --no-wildcards-match-slash --to-stdout --one-file-system --dereference --hard-dereference --no-recursion --absolute-names --touch --same-owner --no-same-owner --numeric-owner --owner --group --mode --mtime --clamp-mtime --sort --format --pax-option --one-top-level --xattrs --no-xattrs --xattrs-include --xattrs-exclude --acls --no-acls --selinux --no-selinux --sparse --listed-incremental --no-index --ignore-zeros --ignore-failed-read --totals --checkpoint --warning --untrusted --dry-run --full-time --utc --show-transformed-names --version --help --priority --weight --memory --explain --report --hands"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -929,7 +1107,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__timers)
-            opts="-c -n -h --load --per-cpu --call --wait --slack --rounds --json --csv --help run log-writer"
+            opts="-c -n -l -h --load --per-cpu --call --wait --slack --count --json --csv --colour --color --long --help run log-writer"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -951,12 +1129,20 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --rounds)
+                --count)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 -n)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --colour)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 *)

@@ -32,7 +32,9 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "xjobs" -d 'Run the jobs of a 
 complete -c mh -n "__fish_mh_needs_command" -f -a "cp" -d 'Copy files and trees on all cores, as cp does'
 complete -c mh -n "__fish_mh_needs_command" -f -a "mv" -d 'Rename files and trees; move them to other file systems on all cores, as mv does'
 complete -c mh -n "__fish_mh_needs_command" -f -a "rm" -d 'Remove files and trees on all cores, as rm does'
+complete -c mh -n "__fish_mh_needs_command" -f -a "sum" -d 'Compute and check digests of files on all cores, several in one read'
 complete -c mh -n "__fish_mh_needs_command" -f -a "mtwrite" -d 'Run an unmodified program whose new files are written by other threads'
+complete -c mh -n "__fish_mh_needs_command" -f -a "innodb" -d 'Check the pages of InnoDB tablespaces on all cores'
 complete -c mh -n "__fish_mh_needs_command" -f -a "pstime" -d 'Show the CPU time of processes over an interval, with its error'
 complete -c mh -n "__fish_mh_needs_command" -f -a "ceiling" -d 'Show whether the machine is maxed out, by which threads, and what would help'
 complete -c mh -n "__fish_mh_needs_command" -f -a "systime" -d 'Show where the time of system calls goes'
@@ -56,6 +58,7 @@ xz\t''
 lzma\t''"
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s S -l suffix -d 'Suffix to use' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l long -d 'zst: look for matches up to 2^LOG bytes back (default 27), in one frame; when decompressing, allow such windows' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l digest -d 'Print digests of the uncompressed data, computed in the same pass: sha256, or several (crc32,blake3)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s D -l dictionary -d 'zst: use FILE as a dictionary; decompression needs the same FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
@@ -194,6 +197,7 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -s i -l ignore-zeros -d 'Zero
 complete -c mh -n "__fish_mh_using_subcommand tar" -l ignore-failed-read -d 'Files that cannot be read do not count as failures'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l totals -d 'Print the size of the archive at the end'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l untrusted -d 'Extract an archive you do not trust: strict grammar, no devices, no set-id bits, quotas'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l dry-run -d 'Print what would be extracted, and extract nothing'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l full-time -d 'List times with all digits of the second'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l utc -d 'Lists show times of UTC'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l show-transformed-names -d 'Lists show names as --transform and --strip-components make them'
@@ -368,6 +372,30 @@ complete -c mh -n "__fish_mh_using_subcommand rm" -l dry-run -d 'Print what woul
 complete -c mh -n "__fish_mh_using_subcommand rm" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand rm" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand rm" -s V -l version -d 'Print version'
+complete -c mh -n "__fish_mh_using_subcommand sum" -s a -l algorithm -d 'Algorithms (default: sha256): crc32, crc32c, crc64, crc64nvme, cksum, xxh32, xxh64, xxh3, xxh128, blake3, md5, sha1, sha224 to sha512, sha3-224 to sha3-512, blake2b, blake2b-256, sm3' -r
+complete -c mh -n "__fish_mh_using_subcommand sum" -l exact -d 'With -c: report files that no line names, below DIR or the directory that all names share' -r
+complete -c mh -n "__fish_mh_using_subcommand sum" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
+complete -c mh -n "__fish_mh_using_subcommand sum" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets cores that no other run wants'"
+complete -c mh -n "__fish_mh_using_subcommand sum" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand sum" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
+complete -c mh -n "__fish_mh_using_subcommand sum" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand sum" -s c -l check -d 'Check the files that manifests name: of md5sum, sha256sum, cksum, b3sum, xxhsum, or this program'
+complete -c mh -n "__fish_mh_using_subcommand sum" -l tag -d 'Write lines with the algorithm\'s name: SHA256 (FILE) = VALUE; the default for several algorithms'
+complete -c mh -n "__fish_mh_using_subcommand sum" -s z -l zero -d 'End lines with a zero byte, and do not escape names'
+complete -c mh -n "__fish_mh_using_subcommand sum" -s r -l recursive -d 'Digest all files below directories, in the order of their names'
+complete -c mh -n "__fish_mh_using_subcommand sum" -l quiet -d 'With -c: print only files that failed'
+complete -c mh -n "__fish_mh_using_subcommand sum" -l status -d 'With -c: print nothing; the exit code shows the result'
+complete -c mh -n "__fish_mh_using_subcommand sum" -l strict -d 'With -c: fail if a line is misformatted'
+complete -c mh -n "__fish_mh_using_subcommand sum" -s w -l warn -d 'With -c: report each misformatted line'
+complete -c mh -n "__fish_mh_using_subcommand sum" -l ignore-missing -d 'With -c: pass over missing files'
+complete -c mh -n "__fish_mh_using_subcommand sum" -l json -d 'Print one JSON object a file'
+complete -c mh -n "__fish_mh_using_subcommand sum" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand sum" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand sum" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
@@ -379,7 +407,25 @@ complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l report -d 'After the r
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand pstime" -s n -d 'Repeat COUNT times, then print averages; 0 goes on until Ctrl-C, on a terminal with a screen of its own' -r
+complete -c mh -n "__fish_mh_using_subcommand innodb" -l dump -d 'Print page number PAGE of FILE, field by field and byte by byte' -r
+complete -c mh -n "__fish_mh_using_subcommand innodb" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
+complete -c mh -n "__fish_mh_using_subcommand innodb" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets cores that no other run wants'"
+complete -c mh -n "__fish_mh_using_subcommand innodb" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand innodb" -l memory -d 'Hold at most SIZE in memory; fewer cores are used where it is tight (64M, 1.5GiB)' -r
+complete -c mh -n "__fish_mh_using_subcommand innodb" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand innodb" -s S -l summary -d 'Print page types and indexes of each file'
+complete -c mh -n "__fish_mh_using_subcommand innodb" -l json -d 'Print one JSON object a file, and one for all of them'
+complete -c mh -n "__fish_mh_using_subcommand innodb" -s q -l quiet -d 'Print only corrupt pages and errors'
+complete -c mh -n "__fish_mh_using_subcommand innodb" -s v -l verbose -d 'Print a line for each file'
+complete -c mh -n "__fish_mh_using_subcommand innodb" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand innodb" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand innodb" -s V -l version -d 'Print version'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s p -l pid -d 'This process (may be given again)' -r
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s n -l count -d 'Repeat COUNT times, then print averages; 0 goes on until Ctrl-C' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s C -l name -d 'Processes of this name (may be given again)' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s u -l user -d 'Processes of this user only, by name or number (may be given again)' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l by -d 'One row for all processes that have this in common' -r -f -a "user\t'The effective user'
@@ -415,6 +461,9 @@ pid\t'Number'
 name\t'Name'"
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l min -d 'Leave out rows below PERCENT' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l top -d 'At most COUNT rows' -r
+complete -c mh -n "__fish_mh_using_subcommand pstime" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l record -d 'Write every sample to a new file, for --replay' -r -F
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l replay -d 'Take the samples from a recording' -r -F
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s s -l seconds -d 'Seconds of CPU time instead of percentages'
@@ -425,13 +474,19 @@ complete -c mh -n "__fish_mh_using_subcommand pstime" -s c -l children -d 'Add t
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s a -l all -d 'Processes that used nothing, too'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l json -d 'Print one JSON object an interval, or one when the program ends'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -l csv -d 'Comma-separated values'
+complete -c mh -n "__fish_mh_using_subcommand pstime" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand ceiling" -s p -l pid -d 'This process (may be given again)' -r
+complete -c mh -n "__fish_mh_using_subcommand ceiling" -s n -l count -d 'Repeat the verdict COUNT times, with the time since when it holds; 0 goes on until Ctrl-C' -r
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l ignore -d 'Leave out processes and threads of this name (may be given again)' -r
+complete -c mh -n "__fish_mh_using_subcommand ceiling" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l record -d 'Write every sample to a new file, for --replay' -r -F
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l replay -d 'Take the samples from a recording' -r -F
-complete -c mh -n "__fish_mh_using_subcommand ceiling" -l watch -d 'Repeat the verdict until Ctrl-C, with the time since when it holds'
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l json -d 'Print one JSON object a verdict'
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -l csv -d 'Comma-separated values, a line a thread'
+complete -c mh -n "__fish_mh_using_subcommand ceiling" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
 complete -c mh -n "__fish_mh_using_subcommand ceiling" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand systime" -s p -l pid -d 'This process and its descendants' -r
 complete -c mh -n "__fish_mh_using_subcommand systime" -l by -d 'One table of everything, or rows by command name, process, thread or control group' -r -f -a "all\t'Everything together'
@@ -440,16 +495,22 @@ pid\t'By process'
 thread\t'By thread'
 cgroup\t'By control group'"
 complete -c mh -n "__fish_mh_using_subcommand systime" -s e -l call -d 'Only these calls (close,openat); the rest counts as time between calls' -r
-complete -c mh -n "__fish_mh_using_subcommand systime" -s i -l interval -d 'Print intermediate results every SECONDS' -r
-complete -c mh -n "__fish_mh_using_subcommand systime" -l for -d 'End after SECONDS instead of at Ctrl-C' -r
-complete -c mh -n "__fish_mh_using_subcommand systime" -s n -l top -d 'Print at most ROWS rows of each table; 0 prints all' -r
+complete -c mh -n "__fish_mh_using_subcommand systime" -l count -d 'Measure for COUNT times INTERVAL, and print what there is by then at the end of each; 0 goes on until Ctrl-C' -r
+complete -c mh -n "__fish_mh_using_subcommand systime" -s i -l every -d 'Print intermediate results every TIME' -r
+complete -c mh -n "__fish_mh_using_subcommand systime" -l top -d 'Print at most ROWS rows of each table; 0 prints all' -r
+complete -c mh -n "__fish_mh_using_subcommand systime" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
 complete -c mh -n "__fish_mh_using_subcommand systime" -s o -l output -d 'Write the result to FILE instead of standard output' -r -F
 complete -c mh -n "__fish_mh_using_subcommand systime" -l exact -d 'Count and time every call in the kernel; each call costs a little more'
 complete -c mh -n "__fish_mh_using_subcommand systime" -l trace -d 'Without privileges: stop the command at each call, many times slower; an estimate is printed first'
+complete -c mh -n "__fish_mh_using_subcommand systime" -s a -l all -d 'A row for each call in which threads only waited for something to do, too'
 complete -c mh -n "__fish_mh_using_subcommand systime" -l histogram -d 'Show how the durations of each call are spread (needs --exact or --trace)'
 complete -c mh -n "__fish_mh_using_subcommand systime" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand systime" -l csv -d 'Print comma-separated values'
+complete -c mh -n "__fish_mh_using_subcommand systime" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
 complete -c mh -n "__fish_mh_using_subcommand systime" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand fit" -s p -l pid -d 'How many more processes called as this one is' -r
 complete -c mh -n "__fish_mh_using_subcommand fit" -l user -d 'How many more users like this one (without any choice: like the middle one of all)' -r
 complete -c mh -n "__fish_mh_using_subcommand fit" -l comm -d 'How many more processes of this name' -r
 complete -c mh -n "__fish_mh_using_subcommand fit" -l args -d 'Of these processes, only those with TEXT in their command line' -r
@@ -457,10 +518,13 @@ complete -c mh -n "__fish_mh_using_subcommand fit" -l cgroup -d 'How many more c
 complete -c mh -n "__fish_mh_using_subcommand fit" -l with -d 'Suppose that the machine had this much memory (32G)' -r
 complete -c mh -n "__fish_mh_using_subcommand fit" -l add -d 'Say whether this many more fit; exit code 3 when they do not' -r
 complete -c mh -n "__fish_mh_using_subcommand fit" -l reserve -d 'Leave this much memory alone [default: a twentieth of it]' -r
-complete -c mh -n "__fish_mh_using_subcommand fit" -l time -d 'Watch for SECONDS: memory is sampled for 1 % of that time, CPU use is measured over all of it' -r
+complete -c mh -n "__fish_mh_using_subcommand fit" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
 complete -c mh -n "__fish_mh_using_subcommand fit" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand fit" -l csv -d 'Print the instances as comma-separated values'
-complete -c mh -n "__fish_mh_using_subcommand fit" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand fit" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
+complete -c mh -n "__fish_mh_using_subcommand fit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s c -l call -d 'Only this call; may be given again' -r -f -a "poll\t''
 ppoll\t''
 select\t''
@@ -493,12 +557,16 @@ io_uring timeout\t''
 io_uring_enter\t''"
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l wait -d 'Purpose of the waits' -r
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l slack -d 'Measure under this timer slack, too; may be given again [default: 1ns]' -r
-complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s n -l rounds -d 'Waits in each row; a row ends early after half a second' -r
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s n -l count -d 'Waits in each row; a row ends early after half a second' -r
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l load -d 'Measure again with a spinning thread on every CPU'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l per-cpu -d 'Measure on each CPU that this process may use (poll and clock_nanosleep, unless -c names others)'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -l csv -d 'Print the waits as comma-separated values'
-complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
+complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -f -a "run" -d 'Run a program with another timer slack'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -f -a "log-writer" -d 'Compare polling with waking: many threads wait for an event of one thread'
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from run" -l slack -d 'The slack: 1ns for waits that end as exactly as the machine can' -r
@@ -508,14 +576,19 @@ complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l time -d 'For how long each way is tried' -r
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -s n -l count -d 'Print the list COUNT times; 0 goes on until Ctrl-C. On a terminal the default is a live view, elsewhere 1' -r
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l json -d 'Print one JSON object'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l once -d 'Print which run holds which cores now, and exit; on a terminal the default is a live view'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -s h -l help -d 'Print help'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "set" -d 'Change a run\'s class or weight'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "pause" -d 'Make a run give back all its cores; it keeps its memory'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "resume" -d 'Resume a paused run'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "wait" -d 'Wait until runs have ended'
-complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -f -a "run" -d 'Run a program with a share of the cores'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l once -d 'Print which run holds which cores now, and exit: the same as -n 1'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -a "set" -d 'Change a run\'s class or weight'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -a "pause" -d 'Make a run give back all its cores; it keeps its memory'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -a "resume" -d 'Resume a paused run'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -a "wait" -d 'Wait until runs have ended'
+complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -a "run" -d 'Run a program with a share of the cores'
 complete -c mh -n "__fish_mh_using_subcommand crew; and __fish_seen_subcommand_from set" -l priority -d 'Its new class' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
