@@ -86,8 +86,37 @@ fn every_page_of_a_stopped_server_gets_the_verdict_of_innochecksum() {
         let sealed = total["total"]["counts"]["not_checkable"].as_object().expect("an object");
         assert_eq!(sealed.is_empty(), data.cell().format == "full_crc32", "{:?}: {sealed:?}", data.cell());
         assert_eq!(outcome.exit, Exit::Code(0));
+        looked_into(data);
         flipped_bits(data);
     }
+}
+
+/// What `--summary` counts and `--dump` shows of a table whose rows are known.
+fn looked_into(data: &DataDirectory) {
+    let path = data.table("plain");
+    let text = path.to_str().expect("text");
+    let found = objects(&innodb(&["--json", "--summary", text])).remove(0);
+    let types = found["summary"]["types"].as_object().expect("an object");
+    let pages: u64 = types.values().map(|pages| pages.as_u64().expect("a number")).sum();
+    assert_eq!(pages, found["good"].as_u64().expect("a number"), "{types:?}");
+    assert!(types["blob"].as_u64() > Some(20), "30 rows have large objects: {types:?}");
+    let indexes = found["summary"]["indexes"].as_object().expect("an object");
+    // Both indexes have every row in their leaves; above those stands one record for each page below.
+    let rows = |index: &Value| {
+        let number = |name: &str| index[name].as_u64().expect("a number");
+        number("records") - if number("levels") > 1 { number("pages") - 1 } else { 0 }
+    };
+    assert_eq!(indexes.values().map(rows).collect::<Vec<u64>>(), [1500, 1500], "{indexes:?}");
+    let root = innodb(&["--dump", "3", text]);
+    let shown = String::from_utf8_lossy(&root.stdout).into_owned();
+    let first = format!("page 3 at byte {}: good", terminal_integer(3 * u64::from(data.cell().page_bytes)));
+    assert!(shown.starts_with(&first) && shown.contains("17855 (index)"), "{shown}");
+    assert_eq!((root.exit, innodb(&["--dump", "999999", text]).exit), (Exit::Code(0), Exit::Code(2)));
+}
+
+/// As the program writes it.
+fn terminal_integer(number: u64) -> String {
+    format!("{},{:03}", number / 1000, number % 1000)
 }
 
 /// Tables whose pages are damaged: one of each format that the cell has.

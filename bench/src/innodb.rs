@@ -70,15 +70,18 @@ fn cases(mh: &str, directory: &Path) -> Vec<Case> {
         let case = Case::new(name, "one table", ours, vec![innochecksum(target)], Verify::Exit);
         Case { memory_mb_max: Some(MEMORY_MB_MAX), ..case }
     };
-    let all =
-        format!("for file in '{0}'/*/*.ibd '{0}'/undo0*; do innochecksum \"$file\" || exit; done", data.display());
-    let each = Rival { tool: tool("innochecksum", &["sh", "-c", &all]), target: Target::none() };
+    let each = "for file in \"$1\"/*/*.ibd; do innochecksum \"$file\" || exit; done";
+    let all = format!("innochecksum -S \"$1/ibdata1\" && {each}");
+    let each = Rival {
+        tool: tool("innochecksum", &["sh", "-c", &all, "sh", &data.display().to_string()]),
+        target: Target::none(),
+    };
     let each = Rival { tool: Tool { program: "innochecksum".to_owned(), ..each.tool }, ..each };
-    let ours = tool("mh innodb", &[mh, "innodb", &data.display().to_string()]);
+    let ours = tool("mh innodb", &[mh, "innodb", "-q", &data.display().to_string()]);
     let whole = Case::new("check", "data directory", ours, vec![each], Verify::Exit);
     vec![
-        one("check", &[mh, "innodb", &table], Target::must(TARGET)),
-        one("check -j1", &[mh, "innodb", "-j1", &table], Target::none()),
+        one("check", &[mh, "innodb", "-q", &table], Target::must(TARGET)),
+        one("check -j1", &[mh, "innodb", "-q", "-j1", &table], Target::none()),
         one("check --summary", &[mh, "innodb", "--summary", &table], Target::none()),
         Case { memory_mb_max: Some(MEMORY_MB_MAX), ..whole },
     ]

@@ -19,6 +19,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
+use sys::signals::{BROKEN_PIPE, die_by};
 use terminal::{Align, Delivery, StandardStream, TextOutput, TextTable, integer, printable, quote};
 
 /// How a run ends.
@@ -61,7 +62,6 @@ struct Turn {
     early: BTreeMap<usize, Result<FileOutcome, OpenError>>,
     totals: CheckTotals,
     output: TextOutput<StandardStream>,
-    is_read: bool,
     failure: Option<io::Error>,
 }
 
@@ -73,7 +73,6 @@ impl<'a> ShownOutcomes<'a> {
             early: BTreeMap::new(),
             totals: CheckTotals { failed_files: job.failed, ..CheckTotals::default() },
             output: TextOutput::standard(),
-            is_read: true,
             failure: None,
         };
         Self { context, args, job, turn: Mutex::new(turn) }
@@ -123,7 +122,8 @@ impl<'a> ShownOutcomes<'a> {
         let put = turn.output.put(text.as_bytes());
         match put.and_then(|delivery| if is_seen { turn.output.flush() } else { Ok(delivery) }) {
             Ok(Delivery::Taken) => {}
-            Ok(Delivery::ReaderGone) => turn.is_read = false,
+            // Nothing was begun that would have to be tidied up.
+            Ok(Delivery::ReaderGone) => die_by(BROKEN_PIPE),
             Err(error) => drop(turn.failure.get_or_insert(error)),
         }
         if is_seen {
@@ -176,8 +176,8 @@ impl<'a> ShownOutcomes<'a> {
             None => turn.output.flush(),
         };
         match finished {
-            Ok(Delivery::Taken) if turn.is_read => Ok(exit),
-            Ok(_) => Err(Failure::BrokenPipe),
+            Ok(Delivery::Taken) => Ok(exit),
+            Ok(Delivery::ReaderGone) => Err(Failure::BrokenPipe),
             Err(error) => {
                 let text = format!("{NAME}: could not write to standard output: {}", with_causes(&error));
                 Err(Failure::InWordsOfOthers { text, code: 2 })
