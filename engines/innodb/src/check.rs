@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// whole extents a chunk never needs two pages with descriptors.
 pub const CHUNK_BYTES: u64 = 1 << 20;
 
-/// Bytes read at once, and judged while they are in the core's second cache. A page of 64 KiB fits.
+/// Bytes read at once, and judged while they are in the core's second cache. A page of 64 KiB fits. Chosen in docs/journal/0021-innodb-pages.md.
 const READ_BYTES: usize = 128 << 10;
 
 /// What is to be checked, and how.
