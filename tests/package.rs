@@ -51,13 +51,15 @@ fn the_debian_package_serves_a_fresh_root(place: &Place) {
         place,
         r#"mkdir -p root/var/lib/dpkg/info root/var/lib/dpkg/updates root/proc root/tmp root/usr/bin && ln -s usr/bin root/bin
         for program in sh tar mkdir; do cp "$(command -v $program)" root/usr/bin/; done
-        for file in $(ldd "$mh" "$(command -v sh)" "$(command -v tar)" "$(command -v mkdir)" | grep -o '/[^ )]*'); do
+        for file in $(ldd "$mh" "$(dirname "$mh")/libmhwrite.so" "$(command -v sh)" "$(command -v tar)" "$(command -v mkdir)" | grep -o '/[^ )]*'); do
             case $file in *:) continue ;; esac
             mkdir -p "root$(dirname $file)" && cp -L "$file" "root$file"
         done
         version=$(ldd --version | grep -o '2\.[0-9]*$' | head -1)
-        printf 'Package: libc6\nStatus: install ok installed\nArchitecture: %s\nVersion: %s\nMaintainer: x\nDescription: x\n' \
-            "$(dpkg --print-architecture)" "$version" > root/var/lib/dpkg/status
+        for package in libc6 libgcc-s1; do
+            printf 'Package: %s\nStatus: install ok installed\nArchitecture: %s\nVersion: %s\nMaintainer: x\nDescription: x\n\n' \
+                $package "$(dpkg --print-architecture)" "$version"
+        done > root/var/lib/dpkg/status
         touch root/var/lib/dpkg/available
         (cd root && find . ! -type d ! -path './var/lib/dpkg/*' | sort) > before
         dpkg --root=root --install out/*.deb"#,

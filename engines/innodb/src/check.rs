@@ -51,7 +51,7 @@ pub struct PageSource {
 }
 
 /// What a file has come to.
-pub struct Sink {
+pub struct PageSink {
     space: Arc<Tablespace>,
     began: Option<Moment>,
     found: Mutex<Found>,
@@ -91,7 +91,7 @@ struct Descriptors {
 
 impl Stages for PageCheck<'_> {
     type Source = PageSource;
-    type Sink = Sink;
+    type Sink = PageSink;
     type Chunk = Chunk;
     type Scratch = CheckScratch;
     type Error = OpenError;
@@ -120,7 +120,7 @@ impl Stages for PageCheck<'_> {
         let space = Arc::new(Tablespace::open(&self.files[lane])?);
         let (began, found) = (changed(&space), Mutex::default());
         let source = PageSource { space: Arc::clone(&space), next: 0 };
-        Ok(OpenLane { source, sink: Sink { space, began, found }, reading: By::Workers, writing: By::Workers })
+        Ok(OpenLane { source, sink: PageSink { space, began, found }, reading: By::Workers, writing: By::Workers })
     }
 
     fn cut(&self, source: &mut PageSource, chunk: &mut Chunk, _turn: &mut CutTurn<'_>) -> Result<Cut, OpenError> {
@@ -157,18 +157,18 @@ impl Stages for PageCheck<'_> {
         Ok(())
     }
 
-    fn place(&self, sink: &Sink, chunk: &mut Chunk) -> Result<(), OpenError> {
+    fn place(&self, sink: &PageSink, chunk: &mut Chunk) -> Result<(), OpenError> {
         sink.found.lock().add(std::mem::take(&mut chunk.found));
         Ok(())
     }
 
-    fn write(&self, _sink: &Sink, _chunk: &mut Chunk) -> Result<u64, OpenError> {
+    fn write(&self, _sink: &PageSink, _chunk: &mut Chunk) -> Result<u64, OpenError> {
         Ok(0)
     }
 
-    fn interrupt(&self, _sink: &Sink) {}
+    fn interrupt(&self, _sink: &PageSink) {}
 
-    fn close(&self, lane: usize, ends: Option<(PageSource, Sink)>, outcome: Result<(), OpenError>) {
+    fn close(&self, lane: usize, ends: Option<(PageSource, PageSink)>, outcome: Result<(), OpenError>) {
         let outcome = match (ends, outcome) {
             (Some((_, sink)), Ok(())) => self.conclude(sink),
             (_, Err(error)) => Err(error),
@@ -257,8 +257,8 @@ impl PageCheck<'_> {
     }
 
     /// The end of a file.
-    fn conclude(&self, sink: Sink) -> Result<FileOutcome, OpenError> {
-        let Sink { mut space, began, found } = sink;
+    fn conclude(&self, sink: PageSink) -> Result<FileOutcome, OpenError> {
+        let PageSink { mut space, began, found } = sink;
         let mut found = found.into_inner();
         if space.is_blank() && !found.suspects.is_empty() {
             // A server has begun to write to it meanwhile.

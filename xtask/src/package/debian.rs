@@ -69,6 +69,7 @@ fn write_control(programs: &Programs, layout: &Layout, directory: &Path) -> Resu
     Ok(())
 }
 
+/// The library of `mh mtwrite` unwinds by that of the C compiler.
 fn control_text(installed_kib: u64, (major, minor): needs::Version) -> String {
     let (architecture, _) = architecture();
     format!(
@@ -77,7 +78,7 @@ fn control_text(installed_kib: u64, (major, minor): needs::Version) -> String {
          Architecture: {architecture}\n\
          Maintainer: {MAINTAINER}\n\
          Installed-Size: {installed_kib}\n\
-         Depends: libc6 (>= {major}.{minor})\n\
+         Depends: libc6 (>= {major}.{minor}), libgcc-s1\n\
          Section: utils\n\
          Priority: optional\n\
          Homepage: https://github.com/manyhands/manyhands\n\
@@ -106,7 +107,10 @@ mod tests {
     #[test]
     fn the_control_file_states_needs_and_size() {
         let text = control_text(1234, (2, 36));
-        assert!(text.contains("Depends: libc6 (>= 2.36)\n") && text.contains("Installed-Size: 1234\n"), "{text}");
+        assert!(
+            text.contains("Depends: libc6 (>= 2.36), libgcc-s1\n") && text.contains("Installed-Size: 1234\n"),
+            "{text}"
+        );
         let (_, description) = text.split_once("Description: ").expect("it has one");
         assert!(description.lines().skip(1).all(|line| line.starts_with(' ') && line.len() <= 80), "{description}");
     }

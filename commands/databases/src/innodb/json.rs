@@ -1,6 +1,6 @@
 //! `--json`: one object a file, in the order of the files, and one for all of them. Numbers without separators; checksums as people write them.
 
-use super::shown::{CheckTotals, number_text};
+use super::shown::{PageTotals, number_text};
 use innodb::census::PageCensus;
 use innodb::judge::{Field, Mismatch};
 use innodb::outcome::{CorruptPage, FileDefect, FileOutcome, PageCounts};
@@ -80,10 +80,10 @@ pub fn file(path: &Path, outcome: &FileOutcome) -> String {
 }
 
 /// What came of all of them.
-pub fn totals(totals: &CheckTotals) -> String {
+pub fn totals(totals: &PageTotals) -> String {
     #[derive(Serialize)]
     struct All<'a> {
-        total: &'a CheckTotals,
+        total: &'a PageTotals,
     }
     json_line(&All { total: totals })
 }

@@ -35,7 +35,7 @@ pub enum CheckExit {
 
 /// Totals of a run.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct CheckTotals {
+pub struct PageTotals {
     /// Files that were checked.
     pub files: usize,
     /// Those with something corrupt.
@@ -60,7 +60,7 @@ struct Turn {
     next: usize,
     /// Outcomes that came before their turn.
     early: BTreeMap<usize, Result<FileOutcome, OpenError>>,
-    totals: CheckTotals,
+    totals: PageTotals,
     output: TextOutput<StandardStream>,
     failure: Option<io::Error>,
 }
@@ -71,7 +71,7 @@ impl<'a> ShownOutcomes<'a> {
         let turn = Turn {
             next: 0,
             early: BTreeMap::new(),
-            totals: CheckTotals { failed_files: job.failed, ..CheckTotals::default() },
+            totals: PageTotals { failed_files: job.failed, ..PageTotals::default() },
             output: TextOutput::standard(),
             failure: None,
         };
@@ -186,7 +186,7 @@ impl<'a> ShownOutcomes<'a> {
     }
 }
 
-impl CheckTotals {
+impl PageTotals {
     fn add(&mut self, outcome: &FileOutcome) {
         self.files += 1;
         self.corrupt_files += usize::from(outcome.is_corrupt());
@@ -268,7 +268,7 @@ fn counts_text(counts: &PageCounts) -> String {
 }
 
 /// The verdict on the whole run.
-fn last_text(totals: &CheckTotals) -> String {
+fn last_text(totals: &PageTotals) -> String {
     let (counts, files) = (&totals.counts, counted(totals.files as u64, "file"));
     let pages = counted(counts.pages(), "page");
     let failed = match totals.failed_files {
