@@ -214,7 +214,7 @@ fn of_cksum(line: &[u8]) -> Option<ManifestEntry> {
     let mut words = line.splitn(3, |byte| *byte == b' ');
     let mut number = || std::str::from_utf8(words.next()?).ok()?.parse::<u64>().ok();
     let (value, _its_part_of_the_value) = (u32::try_from(number()?).ok()?, number()?);
-    let name = words.next().filter(|name| !name.is_empty())?.to_vec();
+    let name = unescaped_name(words.next().filter(|name| !name.is_empty())?, NameEscape::None)?;
     let value = DigestValue::new(&value.to_be_bytes());
     Some(ManifestEntry { name, algorithm: Algorithm::Cksum, value, is_guessed: false })
 }

@@ -55,5 +55,5 @@ pub fn seeds() -> Vec<Vec<u8>> {
                  BLAKE2b-16 (x) = 0102\nXXH32_LE (a) = 01020304\nSHA2-224 (a)= d14a028c2a3a2bc9476102bb288234c415a2b01f828ea62ac5b3e42f\n\
                  3287646509 5 a\n3610a686\ta\njunk\n";
     let zeros = b"5d41402abc4b2a76b9719d911017c592  a\nb\x005d41402abc4b2a76b9719d911017c592  c\0";
-    (0..8).flat_map(|choice: u8| [&text[..], zeros].map(|text| [&[choice * 37], text].concat())).collect()
+    (0..8).flat_map(|choice: u8| [&text[..], zeros].map(|text| [&[choice.wrapping_mul(37)], text].concat())).collect()
 }

@@ -110,7 +110,7 @@ fn lines_of_cksum_have_a_number_and_a_length() {
         panic!("it is an entry");
     };
     assert_eq!((entry.name.as_slice(), entry.value.number()), (b"a b".as_slice(), 3_287_646_509));
-    for bad in ["3287646509 5", "4294967296 5 a", "x 5 a", "1 -5 a"] {
+    for bad in ["3287646509 5", "4294967296 5 a", "1 5 a\0b", "x 5 a", "1 -5 a"] {
         assert_eq!(ManifestReader::new(rules).read(bad.as_bytes()), ManifestRead::Misformatted, "{bad}");
     }
 }
