@@ -2,6 +2,7 @@
 //! would take a page on trust it says that the page was not checked.
 
 use crate::checksum::{self, NO_CHECKSUM};
+use crate::inside::{PageInside, inside};
 use crate::layout::{PageFormat, PageLayout};
 use crate::page::{
     CHECKSUM, COMPRESSED_MARK, DATA, FLUSH_LSN, LSN, PAGE_NUMBER, PageType, SPACE_ID, TRAILER_BYTES, TYPE, is_zero,
@@ -37,7 +38,7 @@ pub enum PageVerdict {
 pub enum Reason {
     /// It was written with innodb_checksum_algorithm=none.
     NoChecksum,
-    /// MariaDB's PAGE_COMPRESSED before full_crc32: the checksum is of the page before it was compressed.
+    /// MariaDB's PAGE_COMPRESSED before full_crc32, by another algorithm than zlib: the checksum is of the page before it was compressed.
     PageCompressed,
     /// The same, encrypted besides.
     PageCompressedEncrypted,
@@ -52,7 +53,7 @@ impl Reason {
     pub fn text(self) -> &'static str {
         match self {
             Self::NoChecksum => "written without a checksum (innodb_checksum_algorithm=none)",
-            Self::PageCompressed => "page_compressed: the checksum is inside the compressed data",
+            Self::PageCompressed => "page_compressed, not by zlib: the checksum is inside the compressed data",
             Self::PageCompressedEncrypted => "page_compressed and encrypted: the checksum is inside the encrypted data",
             Self::MysqlCompressed => "compressed by MySQL: the checksum is of the uncompressed page",
             Self::MysqlEncrypted => "encrypted by MySQL: the checksum is of the page before encryption",
@@ -87,6 +88,8 @@ pub enum Field {
     SpaceId,
     /// The length of a page_compressed page, which must be less than the page's. Expected is the longest.
     CompressedBytes,
+    /// The length of a page_compressed page when it is uncompressed. Found is 0 if it cannot be.
+    UncompressedBytes,
 }
 
 impl Field {
@@ -99,17 +102,33 @@ impl Field {
             Self::PageNumber => "page number",
             Self::SpaceId => "space id",
             Self::CompressedBytes => "compressed length",
+            Self::UncompressedBytes => "uncompressed length",
         }
     }
 
     /// Whether people read it as a number of things, not as a pattern of bits.
     pub fn is_decimal(self) -> bool {
-        matches!(self, Self::PageNumber | Self::SpaceId | Self::CompressedBytes)
+        matches!(self, Self::PageNumber | Self::SpaceId | Self::CompressedBytes | Self::UncompressedBytes)
     }
 }
 
 /// Judges `page`, which is as long as the layout says and stands in the place of page `number`.
 pub fn judge(page: &[u8], number: u32, facts: &SpaceFacts) -> PageVerdict {
+    match as_it_is(page, number, facts) {
+        PageVerdict::NotCheckable(Reason::PageCompressed) => match inside(page) {
+            PageInside::OtherAlgorithm => PageVerdict::NotCheckable(Reason::PageCompressed),
+            PageInside::Page(whole) => as_it_is(&whole, number, facts),
+            PageInside::Damaged => {
+                let expected = page.len() as u32;
+                PageVerdict::Corrupt(vec![Mismatch { field: Field::UncompressedBytes, expected, found: 0 }])
+            }
+        },
+        verdict => verdict,
+    }
+}
+
+/// The same without looking inside a compressed page.
+fn as_it_is(page: &[u8], number: u32, facts: &SpaceFacts) -> PageVerdict {
     if is_zero(page) {
         return PageVerdict::Zero;
     }
@@ -378,6 +397,35 @@ mod tests {
         }
     }
 
+    /// A page that MariaDB's zlib compressed before full_crc32.
+    fn compressed_by_zlib(whole: &[u8]) -> Vec<u8> {
+        let mut page = whole.to_vec();
+        page[DATA + 2..].fill(0);
+        let level = libdeflater::CompressionLvl::default();
+        let room = &mut page[DATA + 2..];
+        let length = libdeflater::Compressor::new(level).zlib_compress(whole, room).expect("it fits");
+        page[DATA..DATA + 2].copy_from_slice(&(length as u16).to_be_bytes());
+        page[TYPE..TYPE + 2].copy_from_slice(&34354_u16.to_be_bytes());
+        made::put(&mut page, CHECKSUM, NO_CHECKSUM);
+        made::put(&mut page, FLUSH_LSN + 4, 1);
+        page
+    }
+
+    #[test]
+    fn a_page_compressed_by_zlib_is_checked_inside() {
+        let mut whole = made::unsigned(NUMBER, BYTES, BYTES - 4);
+        whole[200..4000].fill(7);
+        made::sign_crc32(&mut whole);
+        let page = compressed_by_zlib(&whole);
+        assert_eq!(judged(&page, PageFormat::Crc32), PageVerdict::Good);
+        let mut damaged = page.clone();
+        damaged[DATA + 40] ^= 1;
+        assert!(matches!(judged(&damaged, PageFormat::Crc32), PageVerdict::Corrupt(_)));
+        whole[300] ^= 1;
+        let fields = fields(&judged(&compressed_by_zlib(&whole), PageFormat::Crc32));
+        assert_eq!(fields, [Field::Checksum, Field::ChecksumAtEnd], "it was damaged before it was compressed");
+    }
+
     #[test]
     fn encrypted_pages_need_no_key() {
         let mut page = made::unsigned(NUMBER, BYTES, 0);
@@ -407,8 +455,8 @@ mod tests {
             page
         };
         let reason = |page: &[u8]| judged(page, PageFormat::Crc32);
-        let page = sealed(34354, &[(FLUSH_LSN + 4, 1), (DATA, 500 << 16)]);
-        assert_eq!(reason(&page), PageVerdict::NotCheckable(Reason::PageCompressed));
+        let page = sealed(34354, &[(FLUSH_LSN + 4, 2), (DATA, 500 << 16)]);
+        assert_eq!(reason(&page), PageVerdict::NotCheckable(Reason::PageCompressed), "lz4");
         let page = sealed(37401, &[(FLUSH_LSN, 1), (DATA, 500 << 16 | 1)]);
         assert_eq!(reason(&page), PageVerdict::NotCheckable(Reason::PageCompressedEncrypted));
         let page = sealed(14, &[(FLUSH_LSN, 0x0101 << 16), (FLUSH_LSN + 4, (BYTES as u32 - 38) << 16)]);

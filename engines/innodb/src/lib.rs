@@ -10,6 +10,7 @@ pub mod crc32c;
 pub mod datadir;
 mod detect;
 pub mod dump;
+mod inside;
 pub mod judge;
 pub mod layout;
 pub mod outcome;
