@@ -97,10 +97,14 @@ fn lintian_finds_no_error(place: &Place) {
 
 fn the_tarballs_installer_installs_and_removes(place: &Place) {
     succeeds(place, r#"mkdir unpacked && tar -xzf out/*.tar.gz -C unpacked --strip-components=1 && rm -r out"#);
-    let installed =
-        succeeds(place, "unpacked/install.sh --prefix 'a b' && printf text > file && 'a b/bin/mh' tamp file");
+    let installed = succeeds(
+        place,
+        "umask 077; unpacked/install.sh --prefix 'a b' && printf text > file && 'a b/bin/mh' tamp file",
+    );
     let said = String::from_utf8_lossy(&installed.stdout);
     assert!(said.contains("installed mh ") && said.contains("a b/bin is not in PATH"), "{said}");
+    let mode = succeeds(place, "stat -c %a 'a b/bin/mh' 'a b/lib/manyhands'");
+    assert_eq!(String::from_utf8_lossy(&mode.stdout), "755\n755\n", "others may run it");
     // Again, over a program that runs.
     succeeds(place, "'a b/bin/mh' xjobs --shell 'unpacked/install.sh --prefix \"a b\" && true {}' ::: x");
     succeeds(
@@ -120,7 +124,7 @@ fn the_program_needs_no_newer_c_library_than_documented() {
         return left_out("the C library that the program needs: objdump is not installed");
     }
     let place = Place::new();
-    let listed = succeeds(&place, "objdump -T \"$mh\"");
+    let listed = succeeds(&place, "objdump -T \"$mh\" \"$(dirname \"$mh\")/libmhwrite.so\"");
     let listed = String::from_utf8_lossy(&listed.stdout);
     let version = |line: &str| -> Option<(u32, u32)> {
         let (major, minor) = line.split_once("(GLIBC_")?.1.split_once(')')?.0.split_once('.')?;

@@ -15,7 +15,9 @@ fn main() {
     for part in ["src", "Cargo.toml"] {
         println!("cargo::rerun-if-changed={BINDING}/{part}");
     }
-    println!("cargo::rerun-if-changed=build.rs");
+    for file in ["build.rs", "../../Cargo.toml", "../../Cargo.lock"] {
+        println!("cargo::rerun-if-changed={file}");
+    }
     let is_dynamic = env::var_os("CARGO_CFG_TARGET_ENV").is_some_and(|library| library == "gnu");
     println!("cargo::rustc-check-cfg=cfg(has_embedded_library)");
     // A static program could not know which C library the programs that it starts are linked with.
@@ -36,7 +38,9 @@ fn build() -> Result<PathBuf, String> {
     let target = required("TARGET")?;
     let directory = Path::new(&required("OUT_DIR")?).join("mtwrite");
     let mut cargo = Command::new(required("CARGO")?);
-    cargo.args(["build", "--quiet", "--release", "--manifest-path"]).arg(Path::new(BINDING).join("Cargo.toml"));
+    cargo
+        .args(["build", "--quiet", "--release", "--locked", "--manifest-path"])
+        .arg(Path::new(BINDING).join("Cargo.toml"));
     cargo.arg("--target").arg(&target).arg("--target-dir").arg(&directory);
     for name in OF_THE_OUTER_BUILD {
         cargo.env_remove(name);

@@ -51,7 +51,9 @@ pub fn run(arguments: &PackageArguments) -> Result<(), String> {
         Some(_) => release,
         None => {
             let portable = build(&[(PORTABLE, "1")])?;
-            needs::check(&portable.mh, needs::DOCUMENTED)?;
+            for program in [Some(&portable.mh), portable.preload.as_ref()].into_iter().flatten() {
+                needs::check(program, needs::DOCUMENTED)?;
+            }
             portable
         }
     };

@@ -94,7 +94,8 @@ pub fn refused(command: &Command, program: &str, words: &[OsString], error: &cla
 
 /// `--report json`, whose second word would be a file: what is meant takes its value behind =.
 pub fn report_apart(command: &Command, words: &[OsString]) -> Option<RefusedLine> {
-    let takes_program = command.get_positionals().any(Arg::is_trailing_var_arg_set);
+    let mut all = std::iter::once(command).chain(command.get_subcommands());
+    let takes_program = all.any(|command| command.get_positionals().any(Arg::is_trailing_var_arg_set));
     let is_apart =
         words.windows(2).take_while(|pair| pair[0] != "--").any(|pair| pair[0] == "--report" && pair[1] == "json");
     (is_apart && !takes_program && !std::path::Path::new("json").exists()).then(|| RefusedLine {
@@ -350,6 +351,8 @@ mod tests {
         assert!(report_apart(&command(), &words("-- --report json")).is_none());
         let runs_programs = command().arg(Arg::new("program").num_args(1..).trailing_var_arg(true));
         assert!(report_apart(&runs_programs, &words("echo --report json")).is_none());
+        let runs_them_below = command().subcommand(runs_programs.name("run"));
+        assert!(report_apart(&runs_them_below, &words("run echo --report json")).is_none());
     }
 
     #[test]

@@ -94,7 +94,7 @@ fn run(entry: &Entry, program: String, is_linked: bool, words: Vec<OsString>) ->
         () if is_linked => in_words_of(entry, &command, &words, &error),
         () => Failure::refused(&command, &program, &words, &error),
     })?;
-    if let Some(refused) = command_line::report_apart(&command, &words) {
+    if !is_linked && let Some(refused) = command_line::report_apart(&command, &words) {
         return Err(Failure::Refused { program, refused });
     }
     let mut context = match entry.signals {

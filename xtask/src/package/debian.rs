@@ -60,7 +60,7 @@ fn write_control(programs: &Programs, layout: &Layout, directory: &Path) -> Resu
         let sum = sum.split(' ').next().unwrap_or_default();
         sums.push_str(&format!("{sum}  usr/{}\n", target.display()));
     }
-    let needed = needs::c_library(&programs.mh)?;
+    let needed = needs::of_all(programs)?;
     for (name, contents) in [("control", control_text(bytes.div_ceil(1024), needed)), ("md5sums", sums)] {
         let file = control.join(name);
         std::fs::write(&file, contents).map_err(|error| failed("write", &file, &error))?;

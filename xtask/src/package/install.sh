@@ -2,6 +2,9 @@
 # Installs manyhands from the directory that this script is in, or removes it.
 #   ./install.sh [--prefix DIR] [--uninstall]      (default prefix: /usr/local)
 set -eu
+# Others may run what root installs.
+umask 022
+unset CDPATH
 
 usage() {
     echo "usage: ./install.sh [--prefix DIR] [--uninstall]" >&2
@@ -20,9 +23,13 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ -n "$prefix" ] || usage
+case $prefix in
+    "") usage ;;
+    /*) ;;
+    *) prefix=$PWD/$prefix ;;
+esac
 
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(cd -- "$(dirname -- "$0")" && pwd)
 list=$here/FILES
 
 if [ "$uninstall" = yes ]; then
@@ -31,7 +38,9 @@ if [ "$uninstall" = yes ]; then
     done <"$list"
     # Directories of our own; those that others use too stay.
     for directory in lib/manyhands share/doc/manyhands; do
-        [ ! -d "$prefix/$directory" ] || rmdir "$prefix/$directory"
+        [ ! -d "$prefix/$directory" ] || rmdir "$prefix/$directory" 2>/dev/null || {
+            echo "note: $prefix/$directory stays: it has files that this version did not install" >&2
+        }
     done
     echo "removed manyhands from $prefix"
     exit 0

@@ -1,5 +1,6 @@
 //! Which version of GNU's C library a program needs, read from its version references (`objdump -p`).
 
+use super::layout::Programs;
 use super::{output, text};
 use std::path::Path;
 
@@ -12,6 +13,12 @@ pub const DOCUMENTED: Version = (2, 34);
 /// The lowest version that `program` runs with; (0, 0) if it needs none.
 pub fn c_library(program: &Path) -> Result<Version, String> {
     Ok(highest(&output("objdump", &["-p", text(program)?])?))
+}
+
+/// The lowest version that all of them run with.
+pub fn of_all(programs: &Programs) -> Result<Version, String> {
+    let preload = programs.preload.as_deref().map_or(Ok((0, 0)), c_library)?;
+    Ok(c_library(&programs.mh)?.max(preload))
 }
 
 /// An error if `program` needs more than `version`.

@@ -42,7 +42,8 @@ impl Library {
         }
     }
 
-    /// The bytes as a file without a name. Programs find it by way of this process, which lives longer than they.
+    /// The bytes as a file without a name. Programs find it by way of this process: one that outlives it starts others without the
+    /// library, and the loader of each prints a line about that.
     fn unfold(bytes: &[u8]) -> std::io::Result<Self> {
         let (file, path) = super::file_in_memory("libmhwrite")?;
         std::os::unix::fs::FileExt::write_all_at(&file, bytes, 0)?;
