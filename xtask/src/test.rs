@@ -234,7 +234,7 @@ fn steps(long: bool, tools: Tools, fuzz: &Path) -> Vec<Step> {
     }
     if tools.clippy {
         cargo("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
-        let bare = ["clippy", "--package", "manyhands", "--package", "codec", "--no-default-features"];
+        let bare = ["clippy", "--package", "manyhands", "--package", "manyhands-codec", "--no-default-features"];
         cargo("lints of a build without features", &[&bare[..], &["--all-targets", "--", "-D", "warnings"]].concat());
     }
     match tools.deny {
@@ -248,9 +248,9 @@ fn steps(long: bool, tools: Tools, fuzz: &Path) -> Vec<Step> {
     // The documents' examples are among them: cargo runs those of all libraries unless targets are named.
     cargo(TESTS, &["test", "--workspace"]);
     // On its own, or the other tests would be built with the model's locks: features unify within one call of cargo.
-    cargo("models", &["test", "--package", "crew", "--features", "model", "--test", "model"]);
+    cargo("models", &["test", "--package", "manyhands-crew", "--features", "model", "--test", "model"]);
     if long {
-        cargo("tests without features", &["test", "--package", "codec", "--no-default-features"]);
+        cargo("tests without features", &["test", "--package", "manyhands-codec", "--no-default-features"]);
         cargo("the program as it is shipped", workspace::RELEASE);
         cargo("long tests", &["test", "--workspace", "--release", "--", "--ignored"]);
     }

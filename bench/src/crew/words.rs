@@ -15,7 +15,7 @@ pub struct Figure {
 /// Builds and runs the test.
 pub fn measure() -> Result<Vec<Figure>, String> {
     let mut cargo = Command::new("cargo");
-    cargo.args(["test", "--quiet", "--release", "--package", "crew", "--test", "bench_of_hands", "--"]);
+    cargo.args(["test", "--quiet", "--release", "--package", "manyhands-crew", "--test", "bench_of_hands", "--"]);
     cargo.args(["--ignored", "--nocapture", "--test-threads=1"]).current_dir(root());
     let output = cargo.output().map_err(|error| format!("could not run cargo: {error}"))?;
     if !output.status.success() {

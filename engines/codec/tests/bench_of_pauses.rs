@@ -1,5 +1,5 @@
 //! The longest CPU time between two yield points, of every format's encoder at its levels and of its decoder: what `engines/codec/README.md` says of
-//! them. Run by hand: `cargo test --release -p codec --test lanes -- --ignored --nocapture yield_points`.
+//! them. Run by hand: `cargo test --release -p manyhands-codec --test lanes -- --ignored --nocapture yield_points`.
 #![expect(clippy::print_stdout, reason = "it measures for people")]
 
 use codec::byte_buffer::ByteBuffer;

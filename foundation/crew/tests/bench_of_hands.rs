@@ -1,7 +1,7 @@
 //! What a hand costs, alone and with others at the same words, and how soon the hands of a killed run are in use again.
 //! Measures and prints; judges nothing. `cargo xtask bench crew` runs it and reads the lines that begin with `figure`.
 //!
-//! `cargo test --release --package crew --test bench_of_hands -- --ignored --nocapture --test-threads=1`
+//! `cargo test --release --package manyhands-crew --test bench_of_hands -- --ignored --nocapture --test-threads=1`
 
 #![expect(clippy::print_stdout, reason = "it measures for people")]
 
