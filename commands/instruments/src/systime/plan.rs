@@ -91,6 +91,9 @@ fn subject(args: &SystimeArgs, targets: &Targets) -> Result<Subject, Failure> {
 
 /// When it ends, and when results are printed on the way.
 fn times(args: &SystimeArgs, interval: Option<Duration>) -> Result<(Option<Duration>, Option<Duration>), Failure> {
+    if args.time.is_some() && interval.is_some() {
+        return Err(usage("--for does not go with an INTERVAL".to_owned()));
+    }
     match (args.count, args.time.or(interval)) {
         (None, time) => Ok((time, args.every)),
         (Some(0), interval) => Ok((None, interval)),
@@ -154,6 +157,8 @@ mod tests {
         for two in [&["-p", "1", "sh"][..], &["sh", "bash"], &["1", "17", "18"], &["sh", "--", "true"]] {
             assert!(planned(two).expect_err("two subjects").starts_with("one of a NAME"), "{two:?}");
         }
+        let twice = planned(&["--for", "3", "10"]).expect_err("which of them?");
+        assert_eq!(twice, "--for does not go with an INTERVAL");
         let old = planned(&["--for", "3", "-i", "1", "-n", "7", "sh"]).expect("old spellings");
         assert_eq!((old.time, old.every), (Some(Duration::from_secs(3)), Some(Duration::from_secs(1))));
     }
