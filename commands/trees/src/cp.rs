@@ -310,6 +310,11 @@ pub fn copy_all(
 
 /// Counts what there is to copy; none if less than all of it may be copied, or more.
 fn survey(manner: &Manner, jobs: &[Job]) -> Option<Survey> {
+    let is_directory = |job: &Job| std::fs::metadata(OsStr::from_bytes(&job.source)).is_ok_and(|found| found.is_dir());
+    // A directory is refused without -r, and its tree would be walked for nothing.
+    if !manner.recursive && jobs.iter().any(is_directory) {
+        return None;
+    }
     let replaces_all = manner.existing == Existing::Replace && !manner.update && manner.skip_same.is_none();
     let goes_everywhere = !manner.one_file_system && manner.follow != FollowLinks::Always && !manner.contents;
     if !(replaces_all && goes_everywhere && manner.make == Make::Copies && !manner.pretends) {
@@ -439,6 +444,29 @@ mod tests {
         assert_eq!(hands(&machine, "-r", "/a", "/far/b"), "24 workers on 6 hands");
         assert_eq!(hands(&machine, "-r -j 5", "/slow", "/b"), "up to 5", "who asks gets it");
         assert_eq!(hands(&machine, "-ri", "/a", "/b"), "1", "questions come one after the other");
+    }
+
+    #[test]
+    fn what_is_counted_beforehand_is_what_is_copied() {
+        let machine = FakeMachine::new(2, 1 << 30);
+        let context = Context::on(Host::rooted_at(machine.root()), Terminals::default(), Settings::default());
+        let place = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(place.path().join("tree")).expect("a directory");
+        let write = |name| std::fs::write(place.path().join(name), name).expect("a file");
+        ["file", "tree/below"].into_iter().for_each(write);
+        let counted = |options: &str, sources: &[&str]| {
+            let matches =
+                command().get_matches_from(["cp"].into_iter().chain(options.split_whitespace()).chain(["a", "b"]));
+            let args = CpArgs::from_arg_matches(&matches).expect("good options");
+            let manner = manner::of(&context, &args, &matches).expect("a manner");
+            let path = |source: &&str| place.path().join(source).into_os_string().into_vec();
+            let jobs: Vec<Job> =
+                sources.iter().map(|source| Job { source: path(source), target: Vec::new() }).collect();
+            survey(&manner, &jobs)?.go_on(std::time::Duration::MAX).map(|whole| whole.entries)
+        };
+        assert_eq!(counted("", &["file"]), Some(1));
+        assert_eq!(counted("-r", &["file", "tree"]), Some(3));
+        assert_eq!(counted("", &["file", "tree"]), None, "a directory is refused without -r");
     }
 
     #[test]
