@@ -416,7 +416,8 @@ fn text(finished: &TreeReport, measures: &Measures, verdict: &Verdict) -> String
         text.push_str(&format!("  {:>9}  {way}\n", terminal::integer(*count)));
     }
     let mut table = TextTable::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]).indented(2);
-    table.row(["", "busy", "blocked", "starved", "unstaffed"]);
+    // Off the CPU within a task is not "no output" here: a hand waits there for what it reads, too.
+    table.row(["", "busy", "disk, lock", "no task", "no core"]);
     let StageClock { busy_ns, starved_ns, blocked_ns, unstaffed_ns, .. } = measured.clock;
     let base = (measured.clock.total_ns() as f64).max(1.0);
     let share = |nanoseconds: u64| terminal::percentage_whole(nanoseconds as f64 / base);
