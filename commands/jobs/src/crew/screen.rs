@@ -8,10 +8,13 @@ use crew::budget::census::{Census, CensusRun, RunState};
 use crew::budget::orders::{PauseOrder, RunOrder, give};
 use crew::budget::watch::Watch;
 use crew::budget::{CrewDirectory, Priority};
+use machine::Host;
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::screen::{LiveScreen, ScreenContent};
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sys::signals::{ENDING, SignalSet, die_by};
@@ -46,7 +49,7 @@ type SharedSeen = Arc<Mutex<Result<CensusView, String>>>;
 /// Shows the directory's table until a key or a signal ends it.
 pub fn open(directory: &CrewDirectory, every: Duration, colour: Colour) -> Result<Outcome, Failure> {
     let watch = Watch::open(directory).map_err(|error| failure("watch the table", &error))?;
-    let refused = |error: std::io::Error| Failure::Environment {
+    let refused = |error: io::Error| Failure::Environment {
         command: NAME,
         message: format!("take the terminal over: {}; --once needs none", with_causes(&error)),
     };
@@ -118,11 +121,24 @@ impl Uses {
     }
 }
 
-/// A question that waits for yes or no.
+/// A question that waits for yes or no, about the run of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked {
-    Pause(u32),
-    End(u32),
+    Pause(RunProcess),
+    End(RunProcess),
+}
+
+/// A process, which no later one with the same PID is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RunProcess {
+    pid: u32,
+    start_ticks: u64,
+}
+
+impl RunProcess {
+    fn of(run: &CensusRun) -> Self {
+        Self { pid: run.pid, start_ticks: run.detail.start_ticks }
+    }
 }
 
 /// What is shown.
@@ -152,10 +168,16 @@ impl Runs {
     fn ask(&mut self, letter: char) -> KeyEffect {
         let Some(run) = self.runs().get(self.position()) else { return KeyEffect::Stay };
         let (pid, what) = (run.pid, terminal::printable(&run.what).into_owned());
+        let process = RunProcess::of(run);
         let (asked, verb) = match letter {
-            'k' => (Asked::End(pid), "end"),
+            // Its PID may be another process's by now.
+            _ if run.state == RunState::Dead => {
+                self.said = format!("{pid} has ended; a child of it keeps its place");
+                return KeyEffect::Draw;
+            }
+            'k' => (Asked::End(process), "end"),
             _ if run.state == RunState::Paused => return self.order(resume),
-            _ => (Asked::Pause(pid), "pause"),
+            _ => (Asked::Pause(process), "pause"),
         };
         (self.asked, self.said) = (Some(asked), format!("{verb} {pid}? y/n   {what}"));
         KeyEffect::Draw
@@ -164,11 +186,13 @@ impl Runs {
     /// The answer to a question: only y is yes. The run that was asked about is meant, whichever is chosen by now.
     fn answer(&mut self, asked: Asked, letter: char) -> KeyEffect {
         self.said.clear();
-        let (Asked::Pause(pid) | Asked::End(pid)) = asked;
+        let (Asked::Pause(process) | Asked::End(process)) = asked;
+        let pid = process.pid;
         if letter != 'y' {
             return KeyEffect::Draw;
         }
-        let Some(run) = self.runs().iter().find(|run| run.pid == pid).cloned() else {
+        let is_meant = |run: &&CensusRun| RunProcess::of(run) == process && run.state != RunState::Dead;
+        let Some(run) = self.runs().iter().find(is_meant).cloned() else {
             self.said = format!("{pid} has left");
             return KeyEffect::Draw;
         };
@@ -228,11 +252,31 @@ fn resume(_run: &CensusRun) -> Option<(RunOrder, String)> {
 /// Ends a run as kill(1) does; what came of it.
 fn end(run: &CensusRun) -> String {
     let pid = run.pid;
-    let process = Pid::from_raw(pid.cast_signed()).filter(|_| run.detail.is_near);
-    match process.map(|process| kill_process(process, Signal::TERM)) {
-        None => format!("could not end {pid}: it is in another container"),
-        Some(Ok(())) => format!("{pid}: told to end (SIGTERM)"),
-        Some(Err(error)) => format!("could not end {pid}: {}", with_causes(&std::io::Error::from(error))),
+    if !run.detail.is_near {
+        return format!("could not end {pid}: it is in another container");
+    }
+    match send_term(RunProcess::of(run)) {
+        Ok(true) => format!("{pid}: told to end (SIGTERM)"),
+        Ok(false) => format!("{pid} has left"),
+        Err(error) => format!("could not end {pid}: {}", with_causes(&error)),
+    }
+}
+
+/// Sends SIGTERM to this process and to no other one; whether it was there. The descriptor stands for whoever has the PID when it is opened, and stays with
+/// that process: one that began when ours did is ours.
+fn send_term(process: RunProcess) -> io::Result<bool> {
+    let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) else { return Ok(false) };
+    let opened = match pidfd_open(pid, PidfdFlags::empty()) {
+        Err(Errno::SRCH) => return Ok(false),
+        opened => opened?,
+    };
+    let facts = machine::process_facts(&Host::real(), process.pid).map_err(io::Error::other)?;
+    if facts.is_none_or(|facts| facts.start_ticks != process.start_ticks) {
+        return Ok(false);
+    }
+    match pidfd_send_signal(opened, Signal::TERM) {
+        Err(Errno::SRCH) => Ok(false),
+        sent => Ok(sent.map(|()| true)?),
     }
 }
 
@@ -437,7 +481,10 @@ mod tests {
         }
         screen.key(Key::Letter('k'));
         screen.key(Key::Down);
-        assert_eq!((screen.content.chosen, screen.content.asked), (22, Some(Asked::End(11))));
+        assert_eq!(
+            (screen.content.chosen, screen.content.asked),
+            (22, Some(Asked::End(RunProcess { pid: 11, start_ticks: 0 })))
+        );
         *screen.content.seen.lock() = Ok(seen(vec![run(22, Priority::Low, RunState::Waiting)]));
         screen.refresh();
         screen.key(Key::Letter('y'));
@@ -446,6 +493,37 @@ mod tests {
             end(&run(11, Priority::High, RunState::Working)).contains("another container"),
             "no number of this one"
         );
+    }
+
+    #[test]
+    fn only_the_process_of_the_run_is_signalled_whoever_has_its_pid() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().expect("there is a sleep");
+        let facts = machine::process_facts(&Host::real(), child.id()).expect("it can be looked at").expect("it lives");
+        let with = |start_ticks, state| {
+            let detail = RunDetail { is_near: true, start_ticks, ..RunDetail::default() };
+            CensusRun { detail, ..run(child.id(), Priority::Low, state) }
+        };
+        let (own, later) = (with(facts.start_ticks, RunState::Working), with(facts.start_ticks - 1, RunState::Working));
+        let left = format!("{} has left", child.id());
+        assert_eq!(end(&later), left, "its PID is another process's now");
+        // The run that was asked about has left, and a later one has its PID.
+        let mut asking = screen(vec![later.clone()]);
+        asking.key(Key::Letter('k'));
+        *asking.content.seen.lock() = Ok(seen(vec![own.clone()]));
+        asking.refresh();
+        asking.key(Key::Letter('y'));
+        assert_eq!(asking.content.said, left);
+        let mut of_the_dead = screen(vec![with(facts.start_ticks, RunState::Dead)]);
+        for letter in ['k', 'p'] {
+            of_the_dead.key(Key::Letter(letter));
+            assert_eq!(of_the_dead.content.asked, None);
+            assert!(of_the_dead.content.said.contains("has ended; a child of it keeps its place"), "{letter}");
+        }
+        assert_eq!(child.try_wait().expect("it is ours"), None, "nobody has signalled it");
+        assert!(end(&own).ends_with("told to end (SIGTERM)"));
+        let ended = child.wait().expect("it is ours");
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(Signal::TERM.as_raw()));
+        assert_eq!(end(&own), left);
     }
 
     #[test]

@@ -77,6 +77,9 @@ pub struct RunDetail {
     /// Whether its process id means the same here.
     #[serde(skip)]
     pub is_near: bool,
+    /// When its process began, in clock ticks after boot: its id may be another's by now.
+    #[serde(skip)]
+    pub start_ticks: u64,
     /// How far it is; none where it does not say.
     pub progress: Option<RunProgress>,
 }
@@ -126,6 +129,7 @@ pub fn census(directory: &CrewDirectory) -> Result<Census, TableError> {
             let detail = RunDetail {
                 is_job_slots: seen.standing.is_job_slots,
                 is_near: namespace == Some(seen.identity.namespace),
+                start_ticks: seen.identity.start_ticks,
                 progress: progress::read(table.words(), seen.row),
             };
             CensusRun { what, detail, ..run(&view, seen, entitled[position], life, Beyond { lent, is_above }) }
