@@ -6,7 +6,7 @@ mod timing;
 use clap::{Arg, ArgMatches, Command, ValueHint};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
-use mh_kit::failure::{Failure, Outcome};
+use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::print;
 use std::io;
 use std::io::Read;
@@ -42,7 +42,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         Some(path) => path.clone(),
         None => default_file().ok_or_else(|| failure("find a file to show; give one"))?,
     };
-    let metadata = std::fs::metadata(&path).map_err(|error| failure(&format!("look at {}: {error}", quote(&path))))?;
+    let metadata = std::fs::metadata(&path).map_err(|error| failed("look at", &path, &error))?;
     if !metadata.is_file() {
         return Err(Failure::Usage { command: NAME, message: format!("{} is not a regular file", quote(&path)) });
     }
@@ -55,6 +55,10 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
 
 fn failure(message: &str) -> Failure {
     Failure::Environment { command: NAME, message: message.to_owned() }
+}
+
+fn failed(operation: &str, path: &Path, error: &io::Error) -> Failure {
+    failure(&format!("{operation} {}: {}", quote(path), with_causes(error)))
 }
 
 /// A file that is large enough to be interesting: the Rust compiler's library or cargo where they are, else ourselves.
@@ -79,16 +83,16 @@ impl Scratch {
         let in_memory = Path::new("/dev/shm");
         let parent = if in_memory.is_dir() { in_memory.to_owned() } else { std::env::temp_dir() };
         let directory = parent.join(name);
-        std::fs::create_dir(&directory).map_err(|error| failure(&format!("create {}: {error}", quote(&directory))))?;
+        std::fs::create_dir(&directory).map_err(|error| failed("create", &directory, &error))?;
         Ok(Self { directory })
     }
 
     /// Puts the file's beginning here, under a short name; how much that is.
     fn sample(&self, path: &Path) -> Result<u64, Failure> {
-        let source = std::fs::File::open(path).map_err(|error| failure(&format!("open {}: {error}", quote(path))))?;
+        let source = std::fs::File::open(path).map_err(|error| failed("open", path, &error))?;
         let copied = std::fs::File::create_new(self.directory.join(SAMPLE))
             .and_then(|mut sample| io::copy(&mut source.take(SAMPLE_BYTES), &mut sample));
-        copied.map_err(|error| failure(&format!("copy {}: {error}", quote(path))))
+        copied.map_err(|error| failed("copy", path, &error))
     }
 }
 
@@ -186,13 +190,13 @@ impl Tour {
     /// Says what comes, shows the command and runs it; all that it prints goes where ours goes.
     fn step(&self, number: usize, explanation: &str, words: &str) -> Result<Timed, Failure> {
         print(&format!("\n{number}. {explanation}\n$ mh {words}\n"))?;
-        let program = std::env::current_exe().map_err(|error| failure(&format!("find mh: {error}")))?;
+        let program = std::env::current_exe().map_err(|error| failure(&format!("find mh: {}", with_causes(&error))))?;
         let errors = io::stdout().as_fd().try_clone_to_owned();
-        let errors = errors.map_err(|error| failure(&format!("share standard output: {error}")))?;
+        let errors = errors.map_err(|error| failure(&format!("share standard output: {}", with_causes(&error))))?;
         let mut command = process::Command::new(program);
         command.args(words.split(' ')).current_dir(&self.scratch.directory).stderr(errors);
         let (status, timed) = timing::timed(|| command.status());
-        let status = status.map_err(|error| failure(&format!("run mh: {error}")))?;
+        let status = status.map_err(|error| failure(&format!("run mh: {}", with_causes(&error))))?;
         match status.success() {
             true => Ok(timed),
             false => Err(failure(&format!("go on: the command above ended with {status}"))),
@@ -201,7 +205,7 @@ impl Tour {
 
     fn compare(&self, one: &str, other: &str, subject: &str) -> Result<(), Failure> {
         let [one, other] = [one, other].map(|name| self.scratch.directory.join(name));
-        let equal = same_bytes(&one, &other).map_err(|error| failure(&format!("compare: {error}")))?;
+        let equal = same_bytes(&one, &other).map_err(|error| failure(&format!("compare: {}", with_causes(&error))))?;
         if !equal {
             return Err(failure(&format!("go on: {subject} are not the same, which is a bug")));
         }
