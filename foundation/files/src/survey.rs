@@ -1,6 +1,7 @@
 //! How much there is in some file trees, found out little by little beside a run: the total of its progress line.
 //! Gives up on trees of very many entries, and on what it cannot list: then there is no total.
 
+use crate::Identity;
 use std::collections::HashSet;
 use std::fs::{self, Metadata, ReadDir};
 use std::os::unix::fs::MetadataExt;
@@ -38,6 +39,8 @@ pub struct Survey {
     directories: Vec<PathBuf>,
     listed: Option<ReadDir>,
     met: HashSet<(u64, u64)>,
+    /// Files that do not count.
+    left_out: HashSet<Identity>,
     so_far: Surveyed,
     has_given_up: bool,
 }
@@ -45,8 +48,14 @@ pub struct Survey {
 impl Survey {
     /// Of the trees at `operands`.
     pub fn new(operands: Vec<PathBuf>, rules: SurveyRules) -> Self {
-        let (directories, met) = (Vec::new(), HashSet::new());
-        Self { rules, operands, directories, listed: None, met, so_far: Surveyed::default(), has_given_up: false }
+        let (directories, met, left_out) = (Vec::new(), HashSet::new(), HashSet::new());
+        let so_far = Surveyed::default();
+        Self { rules, operands, directories, listed: None, met, left_out, so_far, has_given_up: false }
+    }
+
+    /// Without these files: what a run writes may lie in the trees that it reads.
+    pub fn without(self, left_out: HashSet<Identity>) -> Self {
+        Self { left_out, ..self }
     }
 
     /// Goes on for about as long, and returns the whole once it is known.
@@ -92,6 +101,9 @@ impl Survey {
     }
 
     fn count(&mut self, path: PathBuf, metadata: &Metadata) {
+        if self.left_out.contains(&Identity::from(metadata)) {
+            return;
+        }
         self.so_far.entries += 1;
         if metadata.is_dir() {
             self.directories.push(path);
@@ -130,6 +142,9 @@ mod tests {
         };
         assert_eq!(whole(RULES), Some(Surveyed { entries: 7, bytes: 123 }));
         assert_eq!(whole(SurveyRules { weighs_links_once: false, ..RULES }), Some(Surveyed { entries: 7, bytes: 223 }));
+        let own = fs::metadata(path("tree/below/b")).map(|own| HashSet::from([Identity::from(&own)])).expect("a file");
+        let mut survey = Survey::new(vec![path("tree"), path("alone")], RULES).without(own);
+        assert_eq!(survey.go_on(Duration::MAX), Some(Surveyed { entries: 6, bytes: 103 }));
     }
 
     #[test]

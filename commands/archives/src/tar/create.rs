@@ -30,6 +30,7 @@ use crew::plan::Plan;
 use crew::tally::Tally;
 use crew::verdict::Circumstances;
 use files::staged_file::{Readers, Replace, StagedFile};
+use files::survey::Survey;
 use files::{Directory, Identity, how};
 use mh_kit::context::Context;
 use mh_kit::descriptors::half_of_descriptors;
@@ -80,8 +81,9 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
         false => Target::open(context, args)?,
     };
     choice.never = target.never();
+    let survey = super::progress::survey(args, matches, &choice.never);
     let run = Run { args, choice, style, packing, fitting, plan, workers };
-    let ran = run.carry_out(context, operands, &target);
+    let ran = run.carry_out(context, (operands, survey), &target);
     let outcome = run.show(context, ran, target)?;
     let idle = super::idle_directories(args, matches);
     for directory in idle {
@@ -563,7 +565,7 @@ impl Told {
 }
 
 impl Run<'_> {
-    fn carry_out(&self, context: &Context, operands: Vec<Operand>, target: &Target) -> Ran {
+    fn carry_out(&self, context: &Context, (operands, survey): (Vec<Operand>, Option<Survey>), target: &Target) -> Ran {
         let (shared, lease) =
             super::lease(context, self.args, self.workers.hands(self.fitting.width), &self.plan.purpose);
         let told = parking_lot::Mutex::new(Told::new(self.args, target.growing_name()));
@@ -594,7 +596,7 @@ impl Run<'_> {
         let tally = Arc::new(Tally::default());
         lease.show_progress(mh_kit::sharing::bytes_read(&tally, None));
         let name = self.args.file.as_deref().map_or("standard output".to_owned(), terminal::quote);
-        let progress = super::progress::of_creating(context, self.args, &name, &tally);
+        let progress = super::progress::of_creating(context, self.args, &name, &tally, survey);
         let measures = create(&what, &staffing, &*self.workers.share_of(lease.as_ref()), &tally);
         drop(progress);
         let error = what.ended.lock().take();
