@@ -338,7 +338,8 @@ fn into_tree(
     let fitting = memory::extracting(room, placing.most, opened.packed());
     let staffing = Staffing { width: fitting.width, slots: fitting.slots, lanes_at_once: 1, mode: super::mode(args) };
     let lease = lease.as_ref();
-    lease.show_progress(mh_kit::sharing::bytes_read(&tally, total_bytes));
+    let (counted, counted_of) = opened.counter(&tally, &decoder);
+    lease.show_progress(mh_kit::sharing::bytes_read(counted, counted_of));
     let ((measures, ended), decoding) = opened.with_feed(room, lease, width, &decoder, |feed| {
         let what = Extraction {
             feed: Some(feed).into(),
