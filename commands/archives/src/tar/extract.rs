@@ -151,7 +151,7 @@ fn manner(args: &TarArgs, width: usize) -> Manner {
 }
 
 /// What is told while members come, and what is counted.
-struct Teller<'a> {
+pub struct Teller<'a> {
     context: &'a Context,
     args: &'a TarArgs,
     told: parking_lot::Mutex<Told>,
@@ -165,12 +165,19 @@ struct Told {
 }
 
 impl<'a> Teller<'a> {
-    fn new(context: &'a Context, args: &'a TarArgs) -> Self {
+    /// Has told nothing so far.
+    pub fn new(context: &'a Context, args: &'a TarArgs) -> Self {
         let (lines, long) = (MemberLines::on_stdout(), LongLines::new(args));
         Self { context, args, told: parking_lot::Mutex::new(Told { lines, long, members: 0, failed: 0 }) }
     }
 
-    fn tell(&self, event: Event) {
+    /// Whether something was told that makes the run a failure.
+    pub fn has_failed(&self) -> bool {
+        self.told.lock().failed > 0
+    }
+
+    /// Tells of it, and counts it.
+    pub fn tell(&self, event: Event) {
         let mut told = self.told.lock();
         match event {
             Event::Taken { name, member } => told.taken(self.context, self.args, &name, &member),

@@ -2,11 +2,11 @@
 
 use super::archive;
 use super::chosen::{Chosen, not_found};
-use super::extract::{self, tell_note};
+use super::extract::{self, Teller, tell_note};
 use super::index;
 use super::words::{LongLines, escaped, is_plain, with_slash};
 use super::{FAILED, TarArgs, could_not, progress, totals};
-use ::archive::extract::Feed;
+use ::archive::extract::{Choice, Chooser, Feed};
 use ::archive::index::reader::{Search, Unfit};
 use ::archive::member::Member;
 use ::archive::read::{Grammar, ReadError, Reader, Rules, Step, Zeros};
@@ -42,7 +42,8 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let mut chosen = Chosen::new(args, &names, extract::top_level(args)?)?;
     // COMPAT: nothing is looked for there, but it must be one.
     super::enter_directories(args)?;
-    let mut lines = Lines::new(args);
+    let teller = Teller::new(context, args);
+    let mut lines = Lines::new(args, &teller);
     let began = Instant::now();
     let mut way = Way::Index;
     let listed = match by_index(context, args, &opened, &mut chosen, &mut lines) {
@@ -72,7 +73,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
             return Err(could_not("write to", "standard output".as_ref(), &error));
         }
         (Ok(Listed::ReaderGone), _) | (_, Ok(Delivery::ReaderGone)) => return Err(Failure::BrokenPipe),
-        (Ok(Listed::Whole { failed }), _) => failed,
+        (Ok(Listed::Whole { failed }), _) => failed || teller.has_failed(),
     };
     for name in not_found(&chosen.wanted) {
         failed = true;
@@ -154,28 +155,67 @@ struct Lines<'a> {
     args: &'a TarArgs,
     output: TextOutput<StandardStream>,
     long: LongLines,
+    /// Tells what extraction would refuse.
+    teller: &'a Teller<'a>,
+}
+
+/// What became of a member's line.
+enum Line {
+    /// It is out, or there is none.
+    Done,
+    /// Nobody reads on.
+    ReaderGone,
+    /// Extraction would read no further.
+    Last,
 }
 
 impl<'a> Lines<'a> {
-    fn new(args: &'a TarArgs) -> Self {
+    fn new(args: &'a TarArgs, teller: &'a Teller<'a>) -> Self {
         let long = LongLines::new(args);
-        Self { args, output: TextOutput::standard(), long }
+        Self { args, output: TextOutput::standard(), long, teller }
     }
 
     /// The line of a member, if it is meant.
-    fn line(&mut self, member: &Member, chosen: &mut Chosen) -> io::Result<Delivery> {
-        if !chosen.takes(member) {
-            return Ok(Delivery::Taken);
+    fn line(&mut self, member: &Member, chosen: &mut Chosen) -> io::Result<Line> {
+        if self.args.dry_run {
+            return self.line_of_extraction(member, chosen);
         }
-        let dry_run = self.args.dry_run;
-        let shown = (self.args.lists.show_transformed_names || dry_run).then(|| chosen.shown(member));
+        if !chosen.takes(member) {
+            return Ok(Line::Done);
+        }
+        let shown = self.args.lists.show_transformed_names.then(|| chosen.shown(member));
         let member = shown.as_ref().unwrap_or(member);
         let name = with_slash(&member.path, member.kind);
-        match self.args.verbose {
-            0 | 1 if dry_run => self.output.line(format!("would extract {}", escaped(&name))),
+        let delivered = match self.args.verbose {
             0 if is_plain(&name) => self.output.line(&name),
             0 => self.output.line(&*escaped(&name)),
             _ => self.output.line(self.long.line(&name, member)),
+        };
+        delivered.map(Line::from)
+    }
+
+    /// The line of a member that would be extracted: extraction's own chooser decides, and says what it refuses.
+    fn line_of_extraction(&mut self, member: &Member, chosen: &mut Chosen) -> io::Result<Line> {
+        match chosen.choose(&mut member.clone(), &mut |event| self.teller.tell(event)) {
+            Choice::PassOver => return Ok(Line::Done),
+            Choice::Stop => return Ok(Line::Last),
+            Choice::Take => {}
+        }
+        let member = chosen.shown(member);
+        let name = with_slash(&member.path, member.kind);
+        let delivered = match self.args.verbose {
+            0 | 1 => self.output.line(format!("would extract {}", escaped(&name))),
+            _ => self.output.line(self.long.line(&name, &member)),
+        };
+        delivered.map(Line::from)
+    }
+}
+
+impl From<Delivery> for Line {
+    fn from(delivery: Delivery) -> Self {
+        match delivery {
+            Delivery::Taken => Self::Done,
+            Delivery::ReaderGone => Self::ReaderGone,
         }
     }
 }
@@ -211,8 +251,9 @@ fn by_index(
     let mut show = |member: &Member| {
         shown += 1;
         Ok(match lines.line(member, chosen)? {
-            Delivery::Taken => Search::On,
-            Delivery::ReaderGone => {
+            Line::Done => Search::On,
+            Line::Last => Search::Done,
+            Line::ReaderGone => {
                 listed = Listed::ReaderGone;
                 Search::Done
             }
@@ -258,8 +299,11 @@ fn list(
         match reader.next(&mut feed).map_err(Problem::Archive)? {
             Step::Member(member) => {
                 members += 1;
-                if members > shown && lines.line(&member, chosen).map_err(Problem::Output)? == Delivery::ReaderGone {
-                    return Ok(Listed::ReaderGone);
+                let line = if members > shown { lines.line(&member, chosen) } else { Ok(Line::Done) };
+                match line.map_err(Problem::Output)? {
+                    Line::Done => {}
+                    Line::Last => return Ok(Listed::Whole { failed }),
+                    Line::ReaderGone => return Ok(Listed::ReaderGone),
                 }
             }
             Step::Note(note) => failed |= tell_note(context, args, &note),
