@@ -25,7 +25,7 @@ fn on_terminal(place: &Place, script: &str) -> Option<String> {
 const RUNS: [(&str, &str, &str, &str); 4] = [
     ("tamp", "$mh tamp < fifo > out", "standard input  ", "standard input: 20 MB -> "),
     ("gzip", "./gzip < fifo > out", "", ""),
-    ("cp", "$mh cp fifo out", "copying fifo  16.8 MB  ", "copied 1 entry, 20 MB in "),
+    ("cp", "$mh cp fifo out", "copying fifo  16.", "copied 1 entry, 20 MB in "),
     ("old cp", "./cp fifo out", "", ""),
 ];
 
@@ -53,7 +53,7 @@ fn an_archive_out_of_a_slow_pipe_shows_how_far_it_is() {
     let extracted = |program: &str| on_terminal(&place, &format!("{slow} | {program} xf - -C x"));
     let Some(text) = extracted("$mh tar") else { return left_out("there is no script(1)") };
     assert!(text.contains("extracting standard input  "), "{text}");
-    assert!(text.contains("standard input: 300 kB in ") && text.trim_end().ends_with(", 1 member"), "{text}");
+    assert!(text.contains("standard input: 307 kB in ") && text.trim_end().ends_with(", 1 member"), "{text}");
     assert_eq!(extracted("./tar").as_deref(), Some(""));
 }
 

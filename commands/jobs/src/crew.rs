@@ -91,7 +91,7 @@ enum OrderArgs {
 
 /// A word that is no time is mostly a command that was typed wrong.
 fn parse_look_every(text: &str) -> Result<Duration, String> {
-    parse_interval(text).map_err(|reason| format!("{reason}; nor is it a command of crew"))
+    parse_interval(text).map_err(|reason| format!("crew has no such command, and as an INTERVAL it is {reason}"))
 }
 
 /// How often a live view looks where nobody says: its figures go on, and cores that nobody waits for move in silence.

@@ -35,7 +35,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use teller::Teller;
+use teller::JobTeller;
 
 pub use inputs::environment;
 
@@ -370,7 +370,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
     slots::open(context, args, &shared, lease.as_ref(), &mut job.options);
     let look = progress::look(context, &job, args);
     let (progress, watched) = progress::start(context, &job, look, Arc::clone(&tally)).unzip();
-    let mut teller = Teller::new(context, &job, args);
+    let mut teller = JobTeller::new(context, &job, args);
     teller.shares_terminal = [progress.is_some() && context.terminals.stdout, progress.is_some()];
     let source = job.source.take().expect("a plan has a source, and it is taken once").open()?;
     let begin::Books { journal, joblog, done } = books;

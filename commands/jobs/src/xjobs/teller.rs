@@ -21,7 +21,7 @@ use terminal::{KeptMessages, Messages, Verbosity};
 const COMMAND_LETTERS_MAX: usize = 1000;
 
 /// Tells what happens.
-pub struct Teller {
+pub struct JobTeller {
     /// Those of the run, which go where the errors of jobs go.
     messages: Messages,
     kept: KeptMessages,
@@ -45,7 +45,7 @@ pub enum Told {
     InOldWords,
 }
 
-impl Teller {
+impl JobTeller {
     /// At the level that was asked for: errors alone, unless called by the old name.
     pub fn new(context: &Context, job: &Job, args: &XjobsArgs) -> Self {
         let (messages, kept) = context.messages.kept();
@@ -187,7 +187,7 @@ fn command(job: &JobView<'_>) -> String {
     }
 }
 
-impl Observer for Teller {
+impl Observer for JobTeller {
     fn tell(&mut self, event: &RunEvent<'_>) {
         match event {
             RunEvent::Started(job, pid) if self.level >= 3 => {

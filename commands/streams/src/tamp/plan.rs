@@ -179,8 +179,10 @@ fn check_combinations(context: &Context, args: &TampArgs) -> Result<(), Failure>
     if args.files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
         return Err(usage("standard input can be read once; - is given twice"));
     }
-    if let Some(output) = args.output.as_deref().filter(|path| args.manners.voice.is_none() && path.is_dir()) {
-        return Err(usage(format!("-o takes a file, and {} is a directory", quote(output))));
+    let is_directory = |path: &&Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    if let Some(output) = args.output.as_deref().filter(is_directory).filter(|_| args.manners.voice.is_none()) {
+        let message = format!("write {}: it is a directory, and -o takes a file", quote(output));
+        return Err(Failure::Environment { command: NAME, message });
     }
     if args.output.is_some() && args.stdout {
         return Err(usage("give either -o or -c"));
