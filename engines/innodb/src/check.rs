@@ -5,7 +5,7 @@ use crate::census::PageCensus;
 use crate::judge::{PageVerdict, judge};
 use crate::outcome::{CorruptPage, FileDefect, FileOutcome, LISTED_MAX, PageCounts, UnreadablePage};
 use crate::page::PageType;
-use crate::recheck::{Rechecked, recheck};
+use crate::recheck::{Rechecked, recheck, stays};
 use crate::tablespace::{OpenError, Tablespace};
 use crew::budget::Lease;
 use crew::measures::Measures;
@@ -278,7 +278,7 @@ impl PageCheck<'_> {
             first_page: space.first_page(),
             has_header: space.has_header(),
             server,
-            defects: defects(&space, &found)?,
+            defects: defects(&space, &found, &is_live)?,
             counts: found.counts,
             corrupt: rechecked.corrupt,
             unreadable: found.unreadable,
@@ -335,7 +335,7 @@ fn changed(space: &Tablespace) -> Option<Moment> {
 }
 
 /// What is wrong with a file as a whole. A server that grows or shrinks it meanwhile is believed.
-fn defects(space: &Tablespace, found: &Found) -> Result<Vec<FileDefect>, OpenError> {
+fn defects(space: &Tablespace, found: &Found, is_live: &dyn Fn() -> bool) -> Result<Vec<FileDefect>, OpenError> {
     let mut defects = Vec::new();
     let (page_bytes, now) = (space.page_bytes(), space.bytes_now()?);
     if now % page_bytes != 0 && space.rest_bytes() != 0 {
@@ -343,6 +343,10 @@ fn defects(space: &Tablespace, found: &Found) -> Result<Vec<FileDefect>, OpenErr
         defects.push(FileDefect::CutOff { page, bytes: now % page_bytes, page_bytes });
     }
     let pages = now / page_bytes;
+    // A header that cannot be read is counted as an unreadable page.
+    if stays(&|| space.lacks_header().unwrap_or_default(), is_live) {
+        defects.push(FileDefect::NoHeader);
+    }
     match space.announced_pages()? {
         Some(expected) if expected > pages && found.gone == 0 => {
             defects.push(FileDefect::PagesMissing { found: pages, expected });

@@ -75,6 +75,12 @@ fn is_tablespace(name: &[u8]) -> bool {
         || [b"ibdata".as_slice(), b"ibtmp", b"undo", b"undo_"].iter().any(|stem| is_numbered(stem))
 }
 
+/// Whether a server gives this name to a tablespace that it makes anew at each start. Its pages reach the file in any order, and many of them never do.
+pub fn is_temporary(path: &Path) -> bool {
+    let name = path.file_name().map(OsStr::as_bytes).unwrap_or_default();
+    name.ends_with(b".ibt") || name.strip_prefix(b"ibtmp").is_some_and(|rest| rest.iter().all(u8::is_ascii_digit))
+}
+
 /// MariaDB: the path of a table that was created with DATA DIRECTORY.
 fn is_link_file(name: &[u8]) -> bool {
     name.ends_with(b".isl")
@@ -151,6 +157,13 @@ mod tests {
         let at = names.iter().position(|name| name == "/elsewhere/shop/far.ibd").expect("the link is followed");
         expected.insert(at, "/elsewhere/shop/far.ibd".to_owned());
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn temporary_tablespaces_are_known_by_name() {
+        let are_temporary = |names: &[&str]| names.iter().map(|name| is_temporary(Path::new(name))).collect::<Vec<_>>();
+        assert_eq!(are_temporary(&["data/ibtmp1", "#innodb_temp/temp_1.ibt"]), [true, true]);
+        assert_eq!(are_temporary(&["ibdata1", "shop/ibtmp1.ibd", "undo001", "ibtmp1.old", "/"]), [false; 5]);
     }
 
     #[test]

@@ -98,6 +98,8 @@ pub enum FileDefect {
         /// Pages that it should have.
         expected: u64,
     },
+    /// Its first page is all zeros, and pages behind it are not. A server writes the header before any other page.
+    NoHeader,
 }
 
 /// What came of a file.

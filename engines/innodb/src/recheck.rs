@@ -46,6 +46,20 @@ pub fn recheck(space: &Tablespace, suspects: Vec<CorruptPage>, is_live: &dyn Fn(
     rechecked
 }
 
+/// Whether something that should not be so is still so when a page has had its time.
+pub fn stays(is_so: &dyn Fn() -> bool, is_live: &dyn Fn() -> bool) -> bool {
+    for (round, wait) in WAITS.iter().enumerate() {
+        if !is_so() {
+            return false;
+        }
+        if round > 0 && !is_live() {
+            break;
+        }
+        sleep(*wait);
+    }
+    is_so()
+}
+
 fn look_again(space: &Tablespace, suspect: CorruptPage, page: &mut [u8], rechecked: &mut Rechecked) {
     let number = suspect.number;
     match space.read(number, page) {

@@ -1,6 +1,7 @@
 //! One file of a tablespace, open to be read, with what is needed to judge its pages: layout, space id, where its pages begin, which are free and which
 //! are copies in the doublewrite area. Takes no lock, and changes nothing.
 
+use crate::datadir::is_temporary;
 use crate::detect::{self, Detected};
 use crate::judge::{PageVerdict, SpaceFacts, judge};
 use crate::layout::{PageFormat, PageLayout};
@@ -172,6 +173,16 @@ impl Tablespace {
         let filled = self.read(0, &mut page)?;
         let is_header = filled == page.len() && judge(&page, 0, &self.facts) == PageVerdict::Good;
         Ok(is_header.then(|| u64::from(u32_at(&page, HEADER_PAGES))))
+    }
+
+    /// Whether the place of the header is all zeros although other pages were written.
+    pub fn lacks_header(&self) -> io::Result<bool> {
+        if self.is_blank || self.first_page != 0 || is_temporary(&self.path) {
+            return Ok(false);
+        }
+        let mut page = vec![0; self.facts.layout.physical_bytes];
+        let filled = self.read(0, &mut page)?;
+        Ok(filled == page.len() && is_zero(&page))
     }
 
     /// Which pages are free, of those that the page with descriptors in front of `number` describes; none if that is not there or not sound.

@@ -147,8 +147,10 @@ impl<'a> ShownOutcomes<'a> {
         for defect in &outcome.defects {
             text.push_str(&format!("{name}: {}\n", defect_text(defect)));
         }
-        let has_news = outcome.is_corrupt() || outcome.counts.not_checkable_pages() > 0 || outcome.read_again > 0;
-        let is_wanted = self.args.verbose || self.args.summary || self.job.files.len() == 1 || has_news;
+        let has_news =
+            outcome.counts.not_checkable_pages() > 0 || outcome.read_again > 0 || has_no_sound_header(outcome);
+        let is_wanted = self.args.verbose || self.args.summary || self.job.files.len() == 1;
+        let is_wanted = is_wanted || has_news || outcome.is_corrupt();
         if is_wanted && !self.args.quiet {
             text.push_str(&file_line(&name, outcome));
         }
@@ -224,6 +226,7 @@ fn defect_text(defect: &FileDefect) -> String {
         FileDefect::PagesMissing { found, expected } => {
             format!("cut off: {} are there, its header says {}", counted(found, "page"), integer(expected))
         }
+        FileDefect::NoHeader => "no header: page 0 is all zeros, and other pages are not".to_owned(),
     }
 }
 
@@ -241,7 +244,7 @@ fn file_line(name: &str, outcome: &FileOutcome) -> String {
     for (reason, pages) in &counts.not_checkable {
         text.push_str(&format!("  {} not checkable: {}\n", integer(*pages), reason.text()));
     }
-    if !outcome.has_header && counts.zero < counts.pages() {
+    if has_no_sound_header(outcome) {
         text.push_str("  no sound header: page size and format are those that most of its pages agree on\n");
     }
     if outcome.read_again > 0 {
@@ -249,6 +252,11 @@ fn file_line(name: &str, outcome: &FileOutcome) -> String {
         text.push_str(&format!("  {pages} passed when read again: a server was writing\n"));
     }
     text
+}
+
+/// A file of zeros has none so far.
+fn has_no_sound_header(outcome: &FileOutcome) -> bool {
+    !outcome.has_header && outcome.counts.zero < outcome.counts.pages()
 }
 
 /// `300 good, 200 zero, 76 free`.

@@ -168,6 +168,22 @@ fn a_file_that_is_cut_off_is_corrupt() {
 }
 
 #[test]
+fn a_file_whose_first_pages_are_zeros_is_corrupt() {
+    let place = place();
+    // Up to so many that the header's first 64 KiB, and a sample from the beginning, hold nothing else.
+    for zeros in [1, 2, 16, 200] {
+        let mut made = Made::new(256, 4096, &[]);
+        made.pages[..zeros].iter_mut().for_each(|page| page.fill(0));
+        let outcome = checked(&made.write(&place, "t.ibd")).expect("the other pages say what it is");
+        let counts = PageCounts { good: 256 - zeros as u64, zero: zeros as u64, ..PageCounts::default() };
+        assert_eq!((outcome.counts.clone(), outcome.first_page, outcome.has_header), (counts, 0, false));
+        assert_eq!((outcome.defects.as_slice(), outcome.is_corrupt()), ([FileDefect::NoHeader].as_slice(), true));
+        let temporary = checked(&made.write(&place, "ibtmp1")).expect("the same pages");
+        assert!(!temporary.is_corrupt(), "a server writes its header when it likes");
+    }
+}
+
+#[test]
 fn what_is_no_tablespace_is_said_to_be_none() {
     let place = place();
     let opened = |bytes: &[u8]| {
