@@ -91,6 +91,26 @@ fn manifests_of_all_tools_are_read_mixed() {
     assert_eq!((text(&crc).as_str(), crc.exit), ("a: OK\nlarge: OK\n", Exit::Code(0)));
 }
 
+/// A manifest whose lines end with zero bytes names its files as they are: never another one that a line feed or a carriage return leads to.
+#[test]
+fn names_with_line_ends_in_a_manifest_of_zeros_are_no_other_files() {
+    let (place, links) = (directory(), links());
+    place.write("a\r", b"hello").write("a\nb", b"hello").write("c", b"c");
+    let made = run_line(&place, "md5sum -z 'a\r' > return; md5sum -z 'a\nb' c > feed", Some(links.path()));
+    assert_eq!(made.exit, Exit::Code(0));
+    for (manifest, said) in [("return", "a\r: OK\n"), ("feed", "\\a\\nb: OK\nc: OK\n")] {
+        let sound = run(&place, &format!("mh sum -c {manifest}; cat {manifest} | mh sum -c --quiet -"));
+        assert_eq!((text(&sound).as_str(), sound.exit), (said, Exit::Code(0)), "{:?}", sound.stderr);
+    }
+    place.write("a\r", b"other").write("a\nb", b"other").write("c", b"other");
+    for (manifest, changed) in [("return", "1 file listed: 1 changed"), ("feed", "2 files listed: 2 changed")] {
+        let found = run(&place, &format!("mh sum -c {manifest}"));
+        assert_eq!(found.exit, Exit::Code(1), "{}", text(&found));
+        let said = String::from_utf8_lossy(&found.stderr).into_owned();
+        assert!(said.contains(changed), "{said}");
+    }
+}
+
 #[test]
 fn a_manifest_of_many_lines_is_checked_in_little_memory() {
     let place = Place::new();

@@ -125,6 +125,17 @@ struct OpenManifest {
     counted_bytes: u64,
 }
 
+impl OpenManifest {
+    /// What the next line is; none at the end.
+    fn read(&mut self, reader: &mut ManifestReader) -> std::io::Result<Option<ManifestRead>> {
+        reader.lines_end_with(self.lines.end()?);
+        Ok(self.lines.read()?.map(|line| match line {
+            ManifestLine::Whole(line) => reader.read(line),
+            ManifestLine::TooLong => ManifestRead::Misformatted,
+        }))
+    }
+}
+
 impl Run<'_> {
     /// Checks one manifest.
     fn manifest(&self, name: &[u8]) -> (ManifestJudged, Option<crew::measures::Measures>) {
@@ -190,10 +201,8 @@ impl Run<'_> {
         judged: &Mutex<ManifestJudged>,
     ) -> Option<DigestItem> {
         loop {
-            let read = match manifest.lines.read() {
-                Ok(Some(ManifestLine::Whole(line))) => reader.read(line),
-                Ok(Some(ManifestLine::TooLong)) => ManifestRead::Misformatted,
-                Ok(None) => return None,
+            let read = match manifest.read(reader) {
+                Ok(read) => read?,
                 Err(error) => {
                     judged.lock().manifest_broke(error);
                     return None;

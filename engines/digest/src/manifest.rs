@@ -88,6 +88,13 @@ impl ManifestReader {
         Self { rules, is_reversed: None }
     }
 
+    /// Lines turned out to end so: names in lines that end with a zero byte have no escapes, and a carriage return belongs to the name.
+    pub fn lines_end_with(&mut self, end: LineEnd) {
+        if end == LineEnd::Zero {
+            self.rules.escapes = NameEscape::None;
+        }
+    }
+
     /// What one line is, without what ends it.
     pub fn read(&mut self, line: &[u8]) -> ManifestRead {
         if line.first() == Some(&b'#') {

@@ -12,6 +12,7 @@ pub fn run(input: &[u8]) {
     let rules = rules(choice);
     let end = [LineEnd::NewLine, LineEnd::Zero, LineEnd::AsFound][usize::from(choice >> 6) % 3];
     let (mut lines, mut reader) = (ManifestLines::new(text, end), ManifestReader::new(rules));
+    reader.lines_end_with(lines.end().expect("memory can be read"));
     while let Some(line) = lines.read().expect("memory can be read") {
         let ManifestLine::Whole(line) = line else { continue };
         if let ManifestRead::Entry(entry) = reader.read(line) {

@@ -1,6 +1,6 @@
 //! Lines of a manifest of any length, in bounded memory: what is longer than any line that means something is passed over as one.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 /// LIMIT: bytes of a line: a path of 4096 bytes with every byte escaped, a value and a tag need less than a sixth of it.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -12,7 +12,7 @@ pub enum LineEnd {
     NewLine,
     /// A zero byte.
     Zero,
-    /// A zero byte, if there is one before the first line feed, or as far as is looked ahead.
+    /// A zero byte, if there is one as far as is looked ahead: at least to the end of the first line that means something.
     AsFound,
 }
 
@@ -27,7 +27,7 @@ pub enum ManifestLine<'a> {
 
 /// Reads lines.
 pub struct ManifestLines<From: Read> {
-    from: BufReader<From>,
+    from: BufReader<Chain<Cursor<Vec<u8>>, From>>,
     end: LineEnd,
     line: Vec<u8>,
     number: u64,
@@ -37,7 +37,8 @@ pub struct ManifestLines<From: Read> {
 impl<From: Read> ManifestLines<From> {
     /// Of a manifest.
     pub fn new(from: From, end: LineEnd) -> Self {
-        Self { from: BufReader::with_capacity(LINE_BYTES_MAX, from), end, line: Vec::new(), number: 0, bytes: 0 }
+        let from = BufReader::with_capacity(LINE_BYTES_MAX, Cursor::default().chain(from));
+        Self { from, end, line: Vec::new(), number: 0, bytes: 0 }
     }
 
     /// The number of the line that was read last, from 1.
@@ -50,12 +51,19 @@ impl<From: Read> ManifestLines<From> {
         self.bytes
     }
 
+    /// What ends the lines. A pipe may give less than a line at a time, so it is read until enough is there.
+    pub fn end(&mut self) -> io::Result<LineEnd> {
+        if self.end == LineEnd::AsFound {
+            let (ahead, from) = self.from.get_mut().get_mut();
+            from.take(LINE_BYTES_MAX as u64).read_to_end(ahead.get_mut())?;
+            self.end = found_end(ahead.get_ref());
+        }
+        Ok(self.end)
+    }
+
     /// The next line; none at the end.
     pub fn read(&mut self) -> io::Result<Option<ManifestLine<'_>>> {
-        if self.end == LineEnd::AsFound {
-            self.end = found_end(self.from.fill_buf()?);
-        }
-        let end = if self.end == LineEnd::Zero { 0 } else { b'\n' };
+        let end = if self.end()? == LineEnd::Zero { 0 } else { b'\n' };
         self.line.clear();
         let (mut any, mut is_too_long) = (false, false);
         loop {
@@ -89,10 +97,9 @@ impl<From: Read> ManifestLines<From> {
     }
 }
 
-/// Names hold no zero byte: where one comes first, it ends lines.
+/// Neither a name nor a text holds a zero byte, but a name may hold line feeds: any zero byte ends lines.
 fn found_end(begin: &[u8]) -> LineEnd {
-    let first = begin.iter().find(|byte| matches!(byte, 0 | b'\n'));
-    if first == Some(&0) { LineEnd::Zero } else { LineEnd::NewLine }
+    if begin.contains(&0) { LineEnd::Zero } else { LineEnd::NewLine }
 }
 
 #[cfg(test)]
@@ -117,8 +124,27 @@ mod tests {
         assert_eq!(lines(b"a\n\nb", LineEnd::NewLine), whole(&[b"a", b"", b"b"]));
         assert_eq!(lines(b"a\nb\0c", LineEnd::Zero), whole(&[b"a\nb", b"c"]));
         assert_eq!(lines(b"a b\0c\n\0", LineEnd::AsFound), whole(&[b"a b", b"c\n"]));
-        assert_eq!(lines(b"a\nb\0", LineEnd::AsFound), whole(&[b"a", b"b\0"]));
+        assert_eq!(lines(b"a\nb\0", LineEnd::AsFound), whole(&[b"a\nb"]), "a name may hold line feeds");
+        assert_eq!(lines(b"a\nb\n", LineEnd::AsFound), whole(&[b"a", b"b"]));
         assert_eq!(lines(b"", LineEnd::AsFound), whole(&[]));
+    }
+
+    /// Gives a byte at a time, as a slow pipe does.
+    struct Slow<'a>(&'a [u8]);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+            let count = room.len().min(1);
+            self.0.read(&mut room[..count])
+        }
+    }
+
+    #[test]
+    fn a_pipe_is_waited_for_until_it_is_known_what_ends_lines() {
+        let mut lines = ManifestLines::new(Slow(b"a\nb\0c\0"), LineEnd::AsFound);
+        assert_eq!(lines.end().expect("memory can be read"), LineEnd::Zero);
+        assert_eq!(lines.read().expect("memory can be read"), Some(ManifestLine::Whole(b"a\nb")));
+        assert_eq!(lines.read().expect("memory can be read"), Some(ManifestLine::Whole(b"c")));
     }
 
     #[test]

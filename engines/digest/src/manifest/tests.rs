@@ -56,6 +56,25 @@ fn what_only_looks_like_a_line_is_none() {
 }
 
 #[test]
+fn names_in_lines_that_end_with_a_zero_byte_are_as_they_are() {
+    for (end, carriage_return, backslash) in
+        [(LineEnd::Zero, &b"a\r"[..], None), (LineEnd::NewLine, b"a", Some(&b"a\nb"[..]))]
+    {
+        let name = |line: String| {
+            let mut reader = ManifestReader::new(ANY);
+            reader.lines_end_with(end);
+            match reader.read(line.as_bytes()) {
+                ManifestRead::Entry(entry) => Some(entry.name),
+                _ => None,
+            }
+        };
+        assert_eq!(name(format!("{MD5}  a\r")).as_deref(), Some(carriage_return));
+        assert_eq!(name(format!("{MD5}  a\\nb")).as_deref(), Some(&b"a\\nb"[..]));
+        assert_eq!(name(format!("\\{MD5}  a\\nb")).as_deref(), backslash);
+    }
+}
+
+#[test]
 fn one_blank_and_two_are_not_mixed() {
     let (one, two) = (format!("{MD5} a"), format!("{MD5}  a"));
     let found =
