@@ -158,6 +158,12 @@ fn damaged_header(path: &Path, page_bytes: usize, damaged: &Path) {
         assert_eq!(corrupt_pages(&found), BTreeSet::from([0]), "{path:?}, byte {region}");
         assert_eq!((&found["page_bytes"], &found["space_id"]), (&sound["page_bytes"], &sound["space_id"]));
     }
+    let mut bytes = fs::read(path).expect("it is there");
+    bytes[..page_bytes].fill(0);
+    fs::write(damaged, &bytes).expect("it can be written");
+    let found = checked(damaged);
+    assert_eq!((&found["defects"], &found["page_bytes"]), (&Value::from(vec!["no_header"]), &sound["page_bytes"]));
+    assert_eq!(corrupt_pages(&found), BTreeSet::new(), "{path:?} without a header");
 }
 
 #[test]

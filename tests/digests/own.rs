@@ -2,7 +2,7 @@
 
 use super::{directory, links, run_line};
 use crate::place::{Place, programs};
-use testkit::program::{Exit, ProgramOutcome, TestProgram};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 fn run(place: &Place, line: &str) -> ProgramOutcome {
     run_line(place, line, Some(programs().path()))
@@ -111,16 +111,100 @@ fn names_with_line_ends_in_a_manifest_of_zeros_are_no_other_files() {
     }
 }
 
+/// Who asks for SHA-256 is not content with a CRC, whatever a line says.
+#[test]
+fn lines_of_other_algorithms_are_misformatted_where_one_is_asked_for() {
+    let place = directory();
+    place.write("sums", b"CRC32 (a) = 3610a686\n");
+    assert_eq!(text(&run(&place, "mh sum -c sums")), "a: OK\n");
+    for algorithms in ["sha256", "sha256,md5"] {
+        let found = run(&place, &format!("mh sum -c -a {algorithms} sums"));
+        assert_eq!((text(&found).as_str(), found.exit), ("", Exit::Code(1)), "{algorithms}");
+    }
+    let both = run(&place, "mh sum -a sha256 a >> sums; mh sum -c -a crc32,sha256 sums; mh sum -c -w -a sha256 sums");
+    assert_eq!(text(&both), "a: OK\na: OK\na: OK\n");
+    let said = String::from_utf8_lossy(&both.stderr).into_owned();
+    assert!(said.contains("line 1 of 'sums' is no checksum line"), "{said}");
+}
+
+/// Standard input is read once, whether it is a file or a pipe, from where it stands to its end.
+#[test]
+fn standard_input_is_at_its_end_once_it_has_been_read() {
+    let (place, links) = (directory(), links());
+    let lines = [
+        "md5sum - - < large",
+        "md5sum - a - < a",
+        "cat large | md5sum - -",
+        "{ md5sum; md5sum; } < large",
+        "{ head -c 3 > begin; cat begin; md5sum; } < a",
+        "{ cksum; cat; } < a",
+    ];
+    for line in lines {
+        let (real, ours) = (run_line(&place, line, None), run_line(&place, line, Some(links.path())));
+        assert_eq!((text(&ours), ours.exit), (text(&real), real.exit), "{line}");
+    }
+}
+
+#[test]
+fn a_check_that_verified_nothing_says_so_and_one_for_its_status_says_nothing() {
+    let place = directory();
+    place.write("sums", b"c4ca4238a0b923820dcc509a6f75849b  gone\n");
+    let nothing = run(&place, "mh sum -c --ignore-missing sums");
+    let said = String::from_utf8_lossy(&nothing.stderr).into_owned();
+    assert_eq!((said.as_str(), nothing.exit), ("mh sum: 'sums': no file was verified\n", Exit::Code(1)));
+    let silent = run(&place, "mh sum -c --status --json sums; mh sum -c --status --ignore-missing sums");
+    // As md5sum does: that a file cannot be opened is an error of its own.
+    let said = String::from_utf8_lossy(&silent.stderr);
+    assert_eq!((silent.stdout.len(), said.lines().count(), silent.exit), (0, 1, Exit::Code(1)));
+    assert!(said.contains("'gone'"), "{said}");
+}
+
+#[test]
+fn a_tree_that_is_gone_has_no_extra_files_and_what_has_no_contents_is_told() {
+    let place = directory();
+    let gone = run(&place, "mh sum a > sums; mh sum -c --exact=gone sums");
+    let said = String::from_utf8_lossy(&gone.stderr).into_owned();
+    assert_eq!((text(&gone).as_str(), gone.exit), ("a: OK\n", Exit::Code(1)), "{said}");
+    assert_eq!(said, "mh sum: could not list the directory 'gone': No such file or directory\n");
+    place.write("tree/x", b"x");
+    let sound = "mh sum -r tree > sums; mkfifo tree/fifo; ln -s x tree/link; mh sum -c --exact sums";
+    let sound = run(&place, sound);
+    let said = String::from_utf8_lossy(&sound.stderr).into_owned();
+    assert_eq!((text(&sound).as_str(), sound.exit), ("tree/x: OK\n", Exit::Code(0)));
+    assert!(said.contains("2 entries without contents that no line names") && said.contains("'tree/fifo'"), "{said}");
+}
+
+#[test]
+fn lines_of_numbers_are_checked_where_their_algorithm_is_asked_for() {
+    let place = directory();
+    for algorithm in ["bsd", "sysv", "cksum"] {
+        let checked = run(&place, &format!("mh sum -a {algorithm} a large ' blank' | mh sum -a {algorithm} -c"));
+        assert_eq!((text(&checked).as_str(), checked.exit), ("a: OK\nlarge: OK\n blank: OK\n", Exit::Code(0)));
+        let other = run(&place, &format!("mh sum -a {algorithm} a | sed 's/ a$/ text/' | mh sum -a {algorithm} -c"));
+        assert_eq!((text(&other).as_str(), other.exit), ("text: FAILED\n", Exit::Code(1)), "{algorithm}");
+    }
+}
+
 #[test]
 fn a_manifest_of_many_lines_is_checked_in_little_memory() {
     let place = Place::new();
     place.write("one", b"1");
     let line = "c4ca4238a0b923820dcc509a6f75849b  one\n";
     place.write("sums", line.repeat(200_000));
-    let program = TestProgram::at(crate::place::binary()).in_directory(place.directory());
-    let program = program.with_variable("MH_CREW_DIR", "").with_variable("MH_CONFIG", "");
-    let outcome = program.run(["sum", "-c", "--quiet", "sums"], b"").expect("it starts");
-    assert_eq!((outcome.stdout.len(), outcome.exit), (0, Exit::Code(0)));
+    // Lines that are none, told one by one behind a file, take no memory either, and neither do long names.
+    place.write("junk", [line, &"x\n".repeat(1_500_000)].concat());
+    let long = format!("c4ca4238a0b923820dcc509a6f75849b  {}\n", "y".repeat(60_000));
+    place.write("long", long.repeat(3000));
+    if TestProgram::find("time").is_none() {
+        return left_out("time is not installed");
+    }
+    for (manifest, code) in [("sums", 0), ("junk", 0), ("long", 1)] {
+        let check = format!("command time -q -o peak -f %M mh sum -j2 -c -w --quiet {manifest} > out 2>&1");
+        assert_eq!(run(&place, &check).exit, Exit::Code(code), "{manifest}");
+        let peak = std::fs::read_to_string(place.path("peak")).expect("time writes it");
+        let kilobytes: u64 = peak.trim().parse().expect("time says how much");
+        assert!(kilobytes < 40 << 10, "{manifest}: {kilobytes} KiB were resident");
+    }
 }
 
 /// The digest of the uncompressed data from the pass that packs or unpacks them is that of the data.

@@ -41,7 +41,7 @@ pub fn check(context: &Context, request: &SumRequest, judging: &Judging, width: 
         measures = measured.or(measures);
     }
     if let (Some(seen), Some(directory)) = (&run.seen, &judging.exact) {
-        totals.extra = seen.lock().report_extra(&words, request, judging, directory);
+        totals.add_extra(seen.lock().report_extra(&words, request, judging, directory));
     }
     drop(progress);
     if request.voice == ToolVoice::Own {
@@ -142,6 +142,9 @@ impl Run<'_> {
         let Some(mut manifest) = self.open(name) else { return (ManifestJudged::unreadable(), None) };
         let judged = Mutex::new(ManifestJudged::default());
         let mut reader = ManifestReader::new(self.judging.rules);
+        if self.request.voice == ToolVoice::Own {
+            reader = reader.only(&self.request.algorithms);
+        }
         let shown_name = manifest.shown.clone();
         let mut next = || self.next(&mut manifest, &mut reader, &judged);
         let mut sink = |item: &DigestItem, result: Result<Digested, digests::DigestError>| {
@@ -224,7 +227,11 @@ impl Run<'_> {
                     judged.lock().entry(entry.is_guessed.then_some(entry.algorithm), self.request.voice);
                     return Some(item);
                 }
-                _ => judged.lock().misformatted(manifest.lines.number(), self.judging.warns),
+                _ if self.judging.warns => {
+                    let line = manifest.lines.number();
+                    judged.lock().misformatted_and_told(line, self.words, &manifest.shown, self.request.voice);
+                }
+                _ => judged.lock().misformatted(),
             }
         }
     }

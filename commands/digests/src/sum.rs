@@ -120,7 +120,6 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
 fn request(args: SumArgs) -> SumRequest {
     let names: Vec<Vec<u8>> = args.files.into_iter().map(OsString::into_vec).collect();
     let mut algorithms = args.algorithm;
-    let fixed = algorithms.first().copied();
     if algorithms.is_empty() && !args.check {
         algorithms.push(USUAL);
     }
@@ -131,6 +130,8 @@ fn request(args: SumArgs) -> SumRequest {
             true
         }
     });
+    // Of several algorithms a line's tag or length says which; all others are refused by the reader.
+    let fixed = if let [one] = algorithms[..] { Some(one) } else { None };
     let order = if args.tag || algorithms.len() > 1 { LineOrder::Tagged } else { LineOrder::ValueFirst };
     let form = LineForm { order, ..LineForm::GNU };
     let rules = ManifestRules {
@@ -215,8 +216,9 @@ fn plan(request: &SumRequest, width: &RunWidth, sizes: Option<&[u64]>) -> Plan {
     let names =
         |algorithms: &[&Algorithm]| algorithms.iter().map(|algorithm| algorithm.name()).collect::<Vec<_>>().join(", ");
     match &request.judging {
-        Some(judging) => {
-            let by = judging.rules.algorithm.map_or("as each line says".to_owned(), |algorithm| algorithm.name());
+        Some(_) => {
+            let by: Vec<String> = request.algorithms.iter().map(|algorithm| algorithm.name()).collect();
+            let by = if by.is_empty() { "as each line says".to_owned() } else { by.join(", ") };
             plan.choose("check", by, "a line names its algorithm by its tag or by the length of its value");
         }
         None if !divided.is_empty() => {

@@ -5,10 +5,11 @@ use digests::DigestError;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, with_causes};
 use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::io;
 use std::time::{Duration, Instant};
 use sys::signals::{BROKEN_PIPE, die_by};
-use terminal::{Delivery, Messages, StandardStream, TextOutput, Verbosity, quote};
+use terminal::{Delivery, Messages, StandardStream, TextOutput, Verbosity, printable, quote};
 
 /// Our own name in messages.
 pub const NAME: &str = "mh sum";
@@ -49,9 +50,12 @@ impl SumWords {
 
     /// Writes a line to standard output. If nobody reads any more the process ends, as by a signal.
     pub fn put(&self, line: &[u8]) {
+        // COMPAT: the old tools write names as they are to a terminal, too.
+        let is_made_safe = self.shares_terminal && self.voice == ToolVoice::Own;
+        let line = if is_made_safe { safe_for_terminal(line) } else { Cow::Borrowed(line) };
         let mut output = self.output.lock();
         let is_due = self.shares_terminal || output.flushed.elapsed() >= LINES_WAIT;
-        let written = output.text.put(line).and_then(|delivery| match delivery {
+        let written = output.text.put(&line).and_then(|delivery| match delivery {
             Delivery::Taken if is_due => self.flush(&mut output),
             delivery => Ok(delivery),
         });
@@ -152,6 +156,21 @@ impl SumWords {
     }
 }
 
+/// A line whose name cannot steer a terminal: a hostile manifest could hide what follows, or write another verdict over it. What ends it stays.
+fn safe_for_terminal(line: &[u8]) -> Cow<'_, [u8]> {
+    let Some((end, body)) = line.split_last().filter(|(end, _)| matches!(end, b'\n' | 0)) else {
+        return Cow::Borrowed(line);
+    };
+    let mut safe = String::with_capacity(line.len());
+    for part in body.utf8_chunks() {
+        safe.push_str(&printable(part.valid()));
+        part.invalid().iter().for_each(|byte| safe.push_str(&format!("\\x{byte:02x}")));
+    }
+    let mut safe = safe.into_bytes();
+    safe.push(*end);
+    Cow::Owned(safe)
+}
+
 /// A name as our messages show it.
 pub fn quoted(name: &[u8]) -> String {
     use std::os::unix::ffi::OsStrExt;
@@ -200,6 +219,19 @@ pub fn shell_quoted(name: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_name_steers_a_terminal() {
+        for (line, shown) in [
+            (&b"x: OK\x1b[8m: FAILED\n"[..], "x: OK\\x1b[8m: FAILED\n"),
+            (b"a\rb: OK\x08\n", "a\\rb: OK\\x08\n"),
+            (b"a\xff\xc2\x9b: EXTRA\n", "a\\xff\\u{9b}: EXTRA\n"),
+            (b"00  a\nb\0", "00  a\\nb\0"),
+            ("größe: OK\n".as_bytes(), "größe: OK\n"),
+        ] {
+            assert_eq!(String::from_utf8_lossy(&safe_for_terminal(line)), shown);
+        }
+    }
 
     /// As GNU ls and md5sum show them in the C locale.
     #[test]

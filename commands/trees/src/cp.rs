@@ -316,13 +316,14 @@ fn survey(manner: &Manner, jobs: &[Job]) -> Option<Survey> {
         return None;
     }
     let replaces_all = manner.existing == Existing::Replace && !manner.update && manner.skip_same.is_none();
-    let goes_everywhere = !manner.one_file_system && manner.follow != FollowLinks::Always && !manner.contents;
+    let follows_below = manner.recursive && manner.follow == FollowLinks::Always;
+    let goes_everywhere = !manner.one_file_system && !follows_below && !manner.contents;
     if !(replaces_all && goes_everywhere && manner.make == Make::Copies && !manner.pretends) {
         return None;
     }
     let rules = SurveyRules {
         weigh: |metadata| if metadata.is_file() { metadata.len() } else { 0 },
-        follows_operands: manner.follow == FollowLinks::Operands,
+        follows_operands: manner.follow != FollowLinks::Never,
         weighs_links_once: manner.keep.links,
     };
     Some(Survey::new(jobs.iter().map(|job| PathBuf::from(OsStr::from_bytes(&job.source))).collect(), rules))

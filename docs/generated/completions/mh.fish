@@ -42,7 +42,7 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "fit" -d 'Show how many more u
 complete -c mh -n "__fish_mh_needs_command" -f -a "timers" -d 'Show the real cost of timed waits: every call, with two timer slacks'
 complete -c mh -n "__fish_mh_needs_command" -f -a "crew" -d 'Show which runs hold the cores, and control them'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'Try the commands on a real file, step by step'
-complete -c mh -n "__fish_mh_needs_command" -f -a "links" -d 'Make links under the old names: gzip, zstd, lz4, bzip2, xz and their relatives'
+complete -c mh -n "__fish_mh_needs_command" -f -a "links" -d 'Make links under the old names: gzip, zstd, xz, sha256sum and their relatives'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s o -l output -d 'Write to FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, bz2 1 to 9, lz4 1 to 12, xz 0 to 9)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l keep-up -d 'Keep up with the producer: each chunk\'s level as high as the pipe allows, between MIN and MAX' -r

@@ -16,7 +16,7 @@ use files::{FileType, Status};
 use parking_lot::Mutex;
 use rustix::fs::{Advice, fadvise};
 use std::fs::File;
-use std::io::Seek;
+use std::io::{Seek, SeekFrom};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -261,8 +261,15 @@ impl Stages for Divided<'_> {
         let number = self.lanes[lane].number;
         self.tally.file_is_done();
         let digested = outcome.and_then(|()| {
-            let (_, sink) = ends.ok_or_else(|| DigestError::Open(std::io::ErrorKind::Other.into()))?;
-            Ok(sink.finish(&self.items[number].algorithms))
+            let (source, sink) = ends.ok_or_else(|| DigestError::Open(std::io::ErrorKind::Other.into()))?;
+            let item = &self.items[number];
+            let digested = sink.finish(&item.algorithms);
+            if item.source == DigestSource::Stdin && source.end.is_some() {
+                // Whoever reads it next begins where this has ended, as if it had been read in order.
+                let behind = source.began + digested.bytes;
+                (&*source.file).seek(SeekFrom::Start(behind)).map_err(DigestError::Open)?;
+            }
+            Ok(digested)
         });
         (self.done)(number, digested);
     }

@@ -78,6 +78,8 @@ pub enum Untagged {
 #[derive(Clone, Debug)]
 pub struct ManifestReader {
     rules: ManifestRules,
+    /// The algorithms that lines may have; none: all that the rules allow.
+    only: Vec<Algorithm>,
     /// Whether lines are `VALUE NAME` with one blank; not known before the first one.
     is_reversed: Option<bool>,
 }
@@ -85,7 +87,12 @@ pub struct ManifestReader {
 impl ManifestReader {
     /// For a new manifest.
     pub fn new(rules: ManifestRules) -> Self {
-        Self { rules, is_reversed: None }
+        Self { rules, only: Vec::new(), is_reversed: None }
+    }
+
+    /// Lines of other algorithms are none, whether they have a tag or not; of none given, all are.
+    pub fn only(self, algorithms: &[Algorithm]) -> Self {
+        Self { only: algorithms.to_vec(), ..self }
     }
 
     /// Lines turned out to end so: names in lines that end with a zero byte have no escapes, and a carriage return belongs to the name.
@@ -116,8 +123,8 @@ impl ManifestReader {
         if let Some(tagged) = self.tagged(line, escapes) {
             return tagged;
         }
-        if self.rules.algorithm == Some(Algorithm::Cksum) {
-            return of_cksum(line);
+        if let Some(algorithm @ (Algorithm::Cksum | Algorithm::BsdSum | Algorithm::SysvSum)) = self.rules.algorithm {
+            return of_numbers(line, algorithm);
         }
         let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
         let (digits, rest) = line.split_at(digits);
@@ -173,7 +180,8 @@ impl ManifestReader {
             Tags::Own => self.rules.algorithm.is_none_or(is_same) && found.tag() == plain,
             Tags::None => false,
         };
-        is_allowed.then_some((found, is_little))
+        let is_wanted = self.only.is_empty() || self.only.iter().any(|own| is_same(*own));
+        (is_allowed && is_wanted).then_some((found, is_little))
     }
 
     /// The algorithm of a value with so many digits, and whether it is a guess.
@@ -189,6 +197,9 @@ impl ManifestReader {
             (Untagged::OfXxhsum, None) => {
                 let known = [Algorithm::Xxh32, Algorithm::Xxh64, Algorithm::Xxh128];
                 known.into_iter().find(fits).map(|algorithm| (algorithm, false))
+            }
+            (_, None) if !self.only.is_empty() => {
+                self.only.iter().find(|algorithm| fits(algorithm)).map(|algorithm| (*algorithm, false))
             }
             (_, None) => Algorithm::of_digits(digits).map(|(usual, others)| (usual, !others.is_empty())),
         }
@@ -216,14 +227,24 @@ fn tagged_entry(rest: &[u8], algorithm: Algorithm, is_little: bool, escapes: Nam
     Some(ManifestEntry { name, algorithm, value, is_guessed: false })
 }
 
-/// `NUMBER BYTES NAME` of POSIX.
-fn of_cksum(line: &[u8]) -> Option<ManifestEntry> {
-    let mut words = line.splitn(3, |byte| *byte == b' ');
-    let mut number = || std::str::from_utf8(words.next()?).ok()?.parse::<u64>().ok();
-    let (value, _its_part_of_the_value) = (u32::try_from(number()?).ok()?, number()?);
-    let name = unescaped_name(words.next().filter(|name| !name.is_empty())?, NameEscape::None)?;
-    let value = DigestValue::new(&value.to_be_bytes());
-    Some(ManifestEntry { name, algorithm: Algorithm::Cksum, value, is_guessed: false })
+/// `NUMBER LENGTH NAME` of cksum and of the two sums; BSD's pads the length with blanks.
+fn of_numbers(line: &[u8], algorithm: Algorithm) -> Option<ManifestEntry> {
+    let (number, rest) = number(line)?;
+    let rest = if algorithm == Algorithm::BsdSum { rest.trim_ascii_start() } else { rest };
+    let (_its_part_of_the_value, name) = self::number(rest)?;
+    let value = match algorithm {
+        Algorithm::Cksum => DigestValue::new(&u32::try_from(number).ok()?.to_be_bytes()),
+        _ => DigestValue::new(&u16::try_from(number).ok()?.to_be_bytes()),
+    };
+    let name = unescaped_name(Some(name).filter(|name| !name.is_empty())?, NameEscape::None)?;
+    Some(ManifestEntry { name, algorithm, value, is_guessed: false })
+}
+
+/// A number in front of a blank, and what is behind that.
+fn number(line: &[u8]) -> Option<(u64, &[u8])> {
+    let end = line.iter().position(|byte| *byte == b' ')?;
+    let number = std::str::from_utf8(&line[..end]).ok()?.parse().ok()?;
+    Some((number, &line[end + 1..]))
 }
 
 #[cfg(test)]

@@ -19,6 +19,9 @@ use std::time::Instant;
 /// LIMIT: items that are held at a time, with their results. Memory for names; fewer would let workers wait for each other more often.
 const WINDOW_ITEMS: usize = 4096;
 
+/// LIMIT: bytes of the names of a window, but for its last one: a hostile manifest has long ones.
+const WINDOW_NAME_BYTES: usize = 2 << 20;
+
 /// LIMIT: bytes that all slots may hold together, and half as much again that chains may hold back.
 const SLOT_BYTES_MAX: usize = 32 << 20;
 
@@ -113,14 +116,14 @@ type Source<'a> = dyn FnMut() -> Option<DigestItem> + Send + 'a;
 pub fn digest_all(how: &Digesting<'_>, next: &mut Source<'_>, sink: &mut Sink<'_>, lease: &dyn Lease) -> Measures {
     let begin = Instant::now();
     let mut measures = nothing_measured(how);
-    let mut items = window(next);
-    let next = Mutex::new(next);
+    let windows = Mutex::new(Windows { next, held: None, is_over: false });
+    let mut items = windows.lock().next();
     while !items.is_empty() {
         let following = Mutex::new(None);
-        let look_ahead = || *following.lock() = Some(window(&mut **next.lock()));
+        let look_ahead = || *following.lock() = Some(windows.lock().next());
         let emitter = Emitter::new(&items, sink);
         let done = |number: usize, result| emitter.done(number, result);
-        let is_last = items.len() < WINDOW_ITEMS;
+        let is_last = windows.lock().is_over;
         let whole = Whole {
             items: &items,
             done: &done,
@@ -148,9 +151,35 @@ pub fn digest_all(how: &Digesting<'_>, next: &mut Source<'_>, sink: &mut Sink<'_
     measures
 }
 
-/// The next items, as many as a window holds.
-fn window(next: &mut Source<'_>) -> Vec<DigestItem> {
-    std::iter::from_fn(next).take(WINDOW_ITEMS).collect()
+/// Items, window by window.
+struct Windows<'a, 'b> {
+    next: &'a mut Source<'b>,
+    /// An item of the window after the last one.
+    held: Option<DigestItem>,
+    /// There is no other window.
+    is_over: bool,
+}
+
+impl Windows<'_, '_> {
+    /// The next items, as many as a window holds. Standard input is in it once: whoever reads it next gets what is left, as from the old tools.
+    fn next(&mut self) -> Vec<DigestItem> {
+        let (mut items, mut name_bytes, mut has_stdin) = (Vec::new(), 0, false);
+        while items.len() < WINDOW_ITEMS && name_bytes < WINDOW_NAME_BYTES && !self.is_over {
+            let Some(item) = self.held.take().or_else(|| (self.next)()) else {
+                self.is_over = true;
+                break;
+            };
+            let is_stdin = item.source == DigestSource::Stdin;
+            if is_stdin && has_stdin {
+                self.held = Some(item);
+                break;
+            }
+            has_stdin |= is_stdin;
+            name_bytes += item.name.len();
+            items.push(item);
+        }
+        items
+    }
 }
 
 /// Tasks of a window: batches, but single files where there are few.

@@ -278,7 +278,7 @@ impl PageCheck<'_> {
             first_page: space.first_page(),
             has_header: space.has_header(),
             server,
-            defects: defects(&space, &found, &is_live)?,
+            defects: defects(&space, &found, &is_live),
             counts: found.counts,
             corrupt: rechecked.corrupt,
             unreadable: found.unreadable,
@@ -335,9 +335,11 @@ fn changed(space: &Tablespace) -> Option<Moment> {
 }
 
 /// What is wrong with a file as a whole. A server that grows or shrinks it meanwhile is believed.
-fn defects(space: &Tablespace, found: &Found, is_live: &dyn Fn() -> bool) -> Result<Vec<FileDefect>, OpenError> {
+fn defects(space: &Tablespace, found: &Found, is_live: &dyn Fn() -> bool) -> Vec<FileDefect> {
     let mut defects = Vec::new();
-    let (page_bytes, now) = (space.page_bytes(), space.bytes_now()?);
+    // What cannot be asked is no defect: the pages' verdicts are worth more than an error here.
+    let Ok(now) = space.bytes_now() else { return defects };
+    let page_bytes = space.page_bytes();
     if now % page_bytes != 0 && space.rest_bytes() != 0 {
         let page = space.first_page().wrapping_add((now / page_bytes) as u32);
         defects.push(FileDefect::CutOff { page, bytes: now % page_bytes, page_bytes });
@@ -347,13 +349,13 @@ fn defects(space: &Tablespace, found: &Found, is_live: &dyn Fn() -> bool) -> Res
     if stays(&|| space.lacks_header().unwrap_or_default(), is_live) {
         defects.push(FileDefect::NoHeader);
     }
-    match space.announced_pages()? {
+    match space.announced_pages().unwrap_or_default() {
         Some(expected) if expected > pages && found.gone == 0 => {
             defects.push(FileDefect::PagesMissing { found: pages, expected });
         }
         _ => {}
     }
-    Ok(defects)
+    defects
 }
 
 #[cfg(test)]

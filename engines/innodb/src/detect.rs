@@ -4,8 +4,8 @@
 use crate::judge::{PageVerdict, Reason, SpaceFacts, judge};
 use crate::layout::PageLayout;
 use crate::page::{
-    CHECKSUM, COMPRESSED_MARK, DATA, HEADER_FLAGS, HEADER_SPACE_ID, PAGE_BYTES_MAX, PAGE_NUMBER, PageType, SPACE_ID,
-    TYPE, is_zero, u16_at, u32_at,
+    CHECKSUM, COMPRESSED_MARK, DATA, HEADER_FLAGS, HEADER_SPACE_ID, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PAGE_NUMBER,
+    PageType, SPACE_ID, TYPE, is_zero, u16_at, u32_at,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -23,6 +23,41 @@ pub struct Detected {
 
 /// Reads into a buffer from an offset until the buffer is full or the file ends.
 pub type ReadAt<'a> = &'a dyn Fn(&mut [u8], u64) -> io::Result<usize>;
+
+/// The beginning of a file, as far as it can be read.
+pub struct Head {
+    /// Its bytes; what could not be read is 0.
+    pub bytes: Vec<u8>,
+    /// Where the first part begins that could not be read.
+    pub readable_bytes: usize,
+}
+
+/// Reads the beginning of a file: in one go, or part by part if the kernel cannot read all of it.
+pub fn head(read_at: ReadAt<'_>) -> Head {
+    let mut bytes = vec![0; PAGE_BYTES_MAX];
+    if let Ok(filled) = read_at(&mut bytes, 0) {
+        bytes.truncate(filled);
+        return Head { readable_bytes: filled, bytes };
+    }
+    let (mut filled, mut readable_bytes) = (0, PAGE_BYTES_MAX);
+    for (index, part) in bytes.chunks_mut(PAGE_BYTES_MIN).enumerate() {
+        let begin = index * PAGE_BYTES_MIN;
+        match read_at(part, begin as u64) {
+            Ok(count) if count < part.len() => {
+                filled = begin + count;
+                break;
+            }
+            Ok(_) => {}
+            Err(_it_is_not_sound) => {
+                part.fill(0);
+                readable_bytes = readable_bytes.min(begin);
+            }
+        }
+        filled = begin + PAGE_BYTES_MIN;
+    }
+    bytes.truncate(filled);
+    Head { bytes, readable_bytes }
+}
 
 /// The header in the first page, if it looks like one. It may be damaged all the same.
 pub fn header(head: &[u8]) -> Option<SpaceFacts> {
@@ -42,7 +77,8 @@ pub fn is_sound(head: &[u8], facts: &SpaceFacts) -> bool {
 /// LIMIT: pages looked at with each layout: the first ones, and as many over the rest of the file. So much only where a header is damaged.
 const SAMPLE_PAGES: u64 = 8;
 
-/// What most pages of a sample agree on; none if no page of it is one by any layout. `begin` is where the first byte that is not 0 may be.
+/// What most pages of a sample agree on; none if no page of it is one by any layout. Pages that cannot be read are left out of the sample; an error means
+/// that there were some and the others say nothing. `begin` is where the first byte that is not 0 may be.
 pub fn by_sample(
     likely: Option<SpaceFacts>,
     file_bytes: u64,
@@ -52,10 +88,12 @@ pub fn by_sample(
     let mut best: Option<(u64, Detected)> = None;
     // The first page is never encrypted; if it is damaged, its space id rarely is.
     let mut head = [0; DATA];
-    let filled = read_at(&mut head, 0)?;
+    // Without it the id is what the others say.
+    let filled = read_at(&mut head, 0).unwrap_or(0);
     let of_first_page = u32_at(&head[..filled], SPACE_ID);
+    let mut unreadable = None;
     for layout in likely.iter().map(|facts| facts.layout).chain(PageLayout::all()) {
-        let votes = votes(layout, file_bytes, begin, read_at)?;
+        let votes = votes(layout, file_bytes, begin, read_at, &mut unreadable);
         let most = votes.into_iter().max_by_key(|(_, vote)| vote.weight);
         if let Some((first_page, vote)) = most
             && vote.weight > best.as_ref().map_or(LEAST_WEIGHT, |(weight, _)| *weight)
@@ -65,7 +103,10 @@ pub fn by_sample(
             best = Some((vote.weight, Detected { facts, first_page, has_header: false }));
         }
     }
-    Ok(best.map(|(_, detected)| detected))
+    match (best, unreadable) {
+        (None, Some(error)) => Err(error),
+        (best, _) => Ok(best.map(|(_, detected)| detected)),
+    }
 }
 
 /// A checksum that agrees is worth more than any number of pages that only look right.
@@ -81,7 +122,13 @@ struct Vote {
 }
 
 /// Pages of the sample by the number of the file's first page that follows from each.
-fn votes(layout: PageLayout, file_bytes: u64, begin: u64, read_at: ReadAt<'_>) -> io::Result<BTreeMap<u32, Vote>> {
+fn votes(
+    layout: PageLayout,
+    file_bytes: u64,
+    begin: u64,
+    read_at: ReadAt<'_>,
+    unreadable: &mut Option<io::Error>,
+) -> BTreeMap<u32, Vote> {
     let page_bytes = layout.physical_bytes as u64;
     let (pages, first) = (file_bytes / page_bytes, begin / page_bytes);
     let step = ((pages.saturating_sub(first)) / SAMPLE_PAGES).max(1);
@@ -90,8 +137,13 @@ fn votes(layout: PageLayout, file_bytes: u64, begin: u64, read_at: ReadAt<'_>) -
     let mut votes: BTreeMap<u32, Vote> = BTreeMap::new();
     for index in (first..first + SAMPLE_PAGES).chain(spread).filter(|index| *index < pages) {
         let page = &mut page[..layout.physical_bytes];
-        if read_at(page, index * page_bytes)? < page.len() || is_zero(page) {
-            continue;
+        match read_at(page, index * page_bytes) {
+            Ok(filled) if filled == page.len() && !is_zero(page) => {}
+            Ok(_) => continue,
+            Err(error) => {
+                *unreadable = Some(error);
+                continue;
+            }
         }
         let number = u32_at(page, PAGE_NUMBER);
         let facts = SpaceFacts { layout, space_id: u32_at(page, SPACE_ID) };
@@ -110,5 +162,57 @@ fn votes(layout: PageLayout, file_bytes: u64, begin: u64, read_at: ReadAt<'_>) -
             }
         }
     }
-    Ok(votes)
+    votes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::PageFormat;
+    use crate::test_pages as made;
+    use std::ops::Range;
+
+    const BYTES: usize = 4096;
+
+    /// Reads `file` as a disk does that has lost these bytes.
+    fn failing(file: &[u8], lost: Range<usize>) -> impl Fn(&mut [u8], u64) -> io::Result<usize> {
+        move |buffer, offset| {
+            let begin = (offset as usize).min(file.len());
+            let end = (begin + buffer.len()).min(file.len());
+            if begin < lost.end && lost.start < end {
+                return Err(io::Error::from_raw_os_error(5));
+            }
+            buffer[..end - begin].copy_from_slice(&file[begin..end]);
+            Ok(end - begin)
+        }
+    }
+
+    fn file() -> Vec<u8> {
+        (0..64).flat_map(|number| made::full_crc32(number, BYTES)).collect()
+    }
+
+    #[test]
+    fn the_beginning_is_read_as_far_as_it_can_be() {
+        let file = file();
+        let whole = head(&failing(&file, 0..0));
+        assert_eq!((whole.bytes.as_slice(), whole.readable_bytes), (&file[..PAGE_BYTES_MAX], PAGE_BYTES_MAX));
+        let part = head(&failing(&file, 5000..6000));
+        assert_eq!((part.bytes.len(), part.readable_bytes), (PAGE_BYTES_MAX, 4096));
+        assert_eq!(part.bytes[..4096], file[..4096]);
+        assert!(is_zero(&part.bytes[4096..6144]) && part.bytes[6144..] == file[6144..PAGE_BYTES_MAX]);
+        let short = head(&failing(&file[..5500], 0..100));
+        assert_eq!((short.bytes.len(), short.readable_bytes), (5500, 0));
+    }
+
+    #[test]
+    fn pages_that_cannot_be_read_are_left_out_of_the_sample() {
+        let file = file();
+        let found = |lost| by_sample(None, file.len() as u64, 0, &failing(&file, lost));
+        for lost in [0..1, 0..5 * BYTES, 3 * BYTES..4 * BYTES] {
+            let detected = found(lost.clone()).expect("others can be read").expect("it is a tablespace");
+            assert_eq!((detected.facts.layout.format, detected.facts.space_id), (PageFormat::FullCrc32, 7), "{lost:?}");
+            assert_eq!((detected.first_page, detected.has_header), (0, false));
+        }
+        assert_eq!(found(0..file.len()).expect_err("nothing can be read").raw_os_error(), Some(5));
+    }
 }

@@ -48,7 +48,7 @@ pub fn dump(path: &Path, number: u32) -> Result<Option<PageDump>, OpenError> {
     if index >= space.pages() || space.read(number, &mut bytes)? < bytes.len() {
         return Ok(None);
     }
-    let map = space.free_map(number)?;
+    let map = space.free_map(number).unwrap_or_default();
     Ok(Some(PageDump {
         number,
         offset: space.offset_of(number),

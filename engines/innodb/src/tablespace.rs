@@ -2,7 +2,7 @@
 //! are copies in the doublewrite area. Takes no lock, and changes nothing.
 
 use crate::datadir::is_temporary;
-use crate::detect::{self, Detected};
+use crate::detect::{self, Detected, Head};
 use crate::judge::{PageVerdict, SpaceFacts, judge};
 use crate::layout::{PageFormat, PageLayout};
 use crate::page::{
@@ -69,11 +69,12 @@ impl Tablespace {
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let (file, bytes) = open_file(path)?;
         let read_at = |buffer: &mut [u8], offset: u64| read_full_at(&file, buffer, offset);
-        let mut head = vec![0; PAGE_BYTES_MAX];
-        let filled = read_at(&mut head, 0)?;
-        head.truncate(filled);
-        let likely = detect::header(&head);
-        let sound = likely.filter(|facts| detect::is_sound(&head, facts));
+        let head = detect::head(&read_at);
+        let likely = detect::header(&head.bytes);
+        let is_sound = |facts: &SpaceFacts| {
+            facts.layout.physical_bytes <= head.readable_bytes && detect::is_sound(&head.bytes, facts)
+        };
+        let sound = likely.filter(is_sound);
         let (detected, before) = match sound {
             Some(facts) => (Some(Detected { facts, first_page: 0, has_header: true }), Vec::new()),
             None => match earlier_files(path) {
@@ -86,7 +87,7 @@ impl Tablespace {
         let path = path.to_owned();
         let mut opened = Self { file, path, facts, first_page, bytes, has_header, is_blank, before, doublewrite: None };
         if facts.space_id == 0 && !is_blank {
-            opened.doublewrite = opened.find_doublewrite()?;
+            opened.doublewrite = opened.find_doublewrite();
         }
         Ok(opened)
     }
@@ -216,10 +217,13 @@ impl Tablespace {
     }
 
     /// Where the system tablespace has its doublewrite area. Without a sound page that says so it is where a server puts it first.
-    fn find_doublewrite(&self) -> io::Result<Option<[u32; 2]>> {
+    fn find_doublewrite(&self) -> Option<[u32; 2]> {
         const MAGIC: u32 = 536_853_855;
         let extent = self.facts.layout.extent_pages();
-        let Some(page) = self.any_page(TRANSACTION_SYSTEM_PAGE)? else { return Ok(None) };
+        let page = match self.any_page(TRANSACTION_SYSTEM_PAGE) {
+            Ok(page) => page?,
+            Err(_it_is_counted_as_unreadable) => return Some([extent, 2 * extent]),
+        };
         let is_sound = matches!(
             judge(&page, TRANSACTION_SYSTEM_PAGE, &self.facts),
             PageVerdict::Good | PageVerdict::NotCheckable(_)
@@ -228,9 +232,9 @@ impl Tablespace {
         let area = page.len() - DOUBLEWRITE_FROM_END + 10;
         if is_sound && PageType::of(&page) == PageType::TRANSACTION_SYSTEM {
             let blocks = [u32_at(&page, area + 4), u32_at(&page, area + 8)];
-            return Ok((u32_at(&page, area) == MAGIC).then_some(blocks));
+            return (u32_at(&page, area) == MAGIC).then_some(blocks);
         }
-        Ok(Some([extent, 2 * extent]))
+        Some([extent, 2 * extent])
     }
 }
 
@@ -254,7 +258,7 @@ fn blank(bytes: u64) -> Detected {
 
 /// A file whose header is not there or not sound; none if it has only zeros.
 fn guess(
-    head: &[u8],
+    head: &Head,
     likely: Option<SpaceFacts>,
     bytes: u64,
     read_at: detect::ReadAt<'_>,
@@ -262,28 +266,29 @@ fn guess(
     if bytes < PAGE_BYTES_MIN as u64 {
         return Err(OpenError::NotInnodb);
     }
-    let begin = if head.iter().any(|byte| *byte != 0) { Some(0) } else { first_not_zero(bytes, read_at)? };
+    let is_blank = head.readable_bytes >= head.bytes.len() && is_zero(&head.bytes);
+    let begin = if is_blank { first_not_zero(bytes, read_at) } else { Some(0) };
     let Some(begin) = begin else { return Ok(None) };
-    let found = detect::by_sample(likely, bytes, begin, read_at)?;
+    let found = match detect::by_sample(likely, bytes, begin, read_at) {
+        Err(_the_header_says_something) if likely.is_some() => None,
+        found => found?,
+    };
     let header = likely.map(|facts| Detected { facts, first_page: 0, has_header: false });
     found.or(header).map(Some).ok_or(OpenError::NotInnodb)
 }
 
-/// Where the first part of a file is that is not all zeros; none if all are.
-fn first_not_zero(bytes: u64, read_at: detect::ReadAt<'_>) -> io::Result<Option<u64>> {
+/// Where the first part of a file is that is not all zeros, as far as that can be read; none if all are.
+fn first_not_zero(bytes: u64, read_at: detect::ReadAt<'_>) -> Option<u64> {
     let mut part = vec![0; PAGE_BYTES_MAX];
     let mut offset = 0;
     while offset < bytes {
-        let filled = read_at(&mut part, offset)?;
-        if filled == 0 {
-            break;
+        match read_at(&mut part, offset) {
+            Ok(0) => break,
+            Ok(filled) if is_zero(&part[..filled]) => offset += filled as u64,
+            Ok(_) | Err(_) => return Some(offset),
         }
-        if !is_zero(&part[..filled]) {
-            return Ok(Some(offset));
-        }
-        offset += filled as u64;
     }
-    Ok(None)
+    None
 }
 
 /// `ibdata2` is `ibdata` and 2.

@@ -2,13 +2,23 @@
 
 use super::judged::{say_extra, say_unlisted};
 use crate::request::{Judging, Says, SumRequest};
-use crate::words::SumWords;
+use crate::words::{SumWords, quoted};
 use digests::algorithm::Algorithm;
 use digests::stream_hash;
 use digests::walk::{FileWalk, Walked};
 use files::{Directory, Follow, Identity, Status};
+use mh_kit::report::counted;
 use std::collections::HashSet;
 use std::fs::File;
+
+/// What no line names.
+#[derive(Default)]
+pub struct Extra {
+    /// Files.
+    pub files: u64,
+    /// Directories that could not be listed.
+    pub unlisted: u64,
+}
 
 /// Names that lines had.
 #[derive(Default)]
@@ -38,32 +48,48 @@ impl NamesSeen {
         self.manifests.extend(Status::of(manifest).ok().map(|status| status.identity()));
     }
 
-    /// Reports files below `directory`, or below the one that all names have in common, that no line names; how many there are. Directories that
-    /// could not be listed count as well.
-    pub fn report_extra(&self, words: &SumWords, request: &SumRequest, judging: &Judging, directory: &[u8]) -> u64 {
+    /// Reports files below `directory`, or below the one that all names have in common, that no line names. What has no contents of its own can have
+    /// no line (`-r` leaves it out), so that it is told without being an error.
+    pub fn report_extra(&self, words: &SumWords, request: &SumRequest, judging: &Judging, directory: &[u8]) -> Extra {
         let common = self.common.as_deref().unwrap_or_default();
         let root: &[u8] = match (directory, common) {
             ([], []) => b".",
             ([], common) => common,
             (directory, _) => directory,
         };
-        let mut extra = 0;
+        let (mut found, mut others, mut first_of_others) = (Extra::default(), 0_u64, None);
+        if let Err(error) = Directory::here().status(root, Follow::Yes) {
+            say_unlisted(words, root, &error);
+            found.unlisted += 1;
+            return found;
+        }
         for walked in FileWalk::new(root) {
             match walked {
                 Walked::File(path) if self.is_extra(&path) => {
-                    extra += 1;
+                    found.files += 1;
                     if judging.says > Says::Nothing {
                         say_extra(words, request.is_json, &simplified(&path));
                     }
                 }
+                Walked::Other(path) if self.is_extra(&path) => {
+                    others += 1;
+                    first_of_others.get_or_insert(path);
+                }
                 Walked::File(_) | Walked::Other(_) => {}
                 Walked::Failed(path, error) => {
-                    extra += 1;
+                    found.unlisted += 1;
                     say_unlisted(words, &path, &error);
                 }
             }
         }
-        extra
+        if let Some(first) = first_of_others {
+            let count = counted(others, "entry");
+            words.warn(&format!(
+                "{count} without contents that no line names: links, FIFOs, devices (the first is {})",
+                quoted(&first)
+            ));
+        }
+        found
     }
 
     fn is_extra(&self, path: &[u8]) -> bool {

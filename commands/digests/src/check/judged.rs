@@ -1,6 +1,7 @@
 //! What came of the lines of a manifest: counts, and the words about them. Reads and digests nothing.
 
 use super::Run;
+use super::extra::Extra;
 use crate::lines::JsonName;
 use crate::request::{Judging, Says, ToolVoice};
 use crate::words::{SumWords, quoted, shown};
@@ -13,6 +14,9 @@ use mh_kit::report::{counted, json_line};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::io;
+
+/// LIMIT: reports that wait for the files of the lines before them; more come in front of these.
+const WARNINGS_MAX: usize = 4096;
 
 /// What came of the lines of one manifest.
 #[derive(Default)]
@@ -93,10 +97,16 @@ impl ManifestJudged {
     }
 
     /// A line that is none was read.
-    pub fn misformatted(&mut self, line: u64, is_reported: bool) {
+    pub fn misformatted(&mut self) {
         self.misformatted += 1;
-        if is_reported {
-            self.warnings.push_back((self.entries, line));
+    }
+
+    /// A line that is none was read, and is reported behind the files of the lines before it: at once, where all of them are done.
+    pub fn misformatted_and_told(&mut self, line: u64, words: &SumWords, manifest: &str, voice: ToolVoice) {
+        self.misformatted();
+        self.warnings.push_back((self.entries, line));
+        if self.done == self.entries || self.warnings.len() >= WARNINGS_MAX {
+            self.warn_rest(words, manifest, voice);
         }
     }
 
@@ -135,6 +145,9 @@ impl ManifestJudged {
     /// A file that could not be read.
     pub(super) fn say_unreadable(&self, run: &Run<'_>, manifest: &str, item: &DigestItem, error: &DigestError) {
         let says = run.judging.says;
+        if run.request.is_json && says == Says::Nothing {
+            return;
+        }
         if run.request.is_json {
             let status = if error.is_missing() { "missing" } else { "unreadable" };
             let cause = Some(with_causes(&error.cause()));
@@ -168,7 +181,7 @@ impl ManifestJudged {
             }
         }
         match voice {
-            ToolVoice::Own => self.conclude_as_ourselves(words, manifest),
+            ToolVoice::Own => self.conclude_as_ourselves(words, judging, manifest),
             ToolVoice::Xxhsum => self.conclude_as_xxhsum(words, judging, manifest),
             ToolVoice::B3sum => {
                 if self.mismatched + self.unreadable > 0 {
@@ -179,12 +192,15 @@ impl ManifestJudged {
         }
     }
 
-    fn conclude_as_ourselves(&self, words: &SumWords, manifest: &str) {
+    fn conclude_as_ourselves(&self, words: &SumWords, judging: &Judging, manifest: &str) {
         if self.entries == 0 && self.broken.is_none() {
             words.error(&format!("check the manifest {manifest}: no line of it is a checksum line"));
         } else if self.misformatted > 0 {
             let verb = if self.misformatted == 1 { "is" } else { "are" };
             words.warn(&format!("{} of {manifest} {verb} misformatted", counted(self.misformatted, "line")));
+        }
+        if self.entries > 0 && judging.ignores_missing && self.matched == 0 {
+            words.say(&format!("{manifest}: no file was verified"));
         }
         // Who has guessed right need not hear of it.
         let guessed = self.guessed.filter(|_| self.mismatched > 0);
@@ -300,7 +316,7 @@ pub struct CheckTotals {
     missing: u64,
     unreadable: u64,
     /// Files that no line names.
-    pub extra: u64,
+    extra: u64,
     /// Whether everything is as it should be.
     pub is_good: bool,
 }
@@ -321,14 +337,19 @@ impl CheckTotals {
         self.is_good &= judged.is_good(judging);
     }
 
+    /// Adds what no line names. A directory that could not be listed has been told; what is in it is not known.
+    pub fn add_extra(&mut self, extra: Extra) {
+        self.extra += extra.files;
+        self.is_good &= extra.files + extra.unlisted == 0;
+    }
+
     /// Files that are not as they should be.
     pub fn failed(&self) -> u64 {
         self.mismatched + self.missing + self.unreadable
     }
 
     /// The last line, where something is wrong.
-    pub fn conclude(&mut self, words: &SumWords) {
-        self.is_good &= self.extra == 0;
+    pub fn conclude(&self, words: &SumWords) {
         if self.failed() + self.extra == 0 {
             return;
         }

@@ -115,6 +115,25 @@ fn rules_decide_about_tags_and_lengths() {
 }
 
 #[test]
+fn lines_of_other_algorithms_than_those_asked_for_are_none() {
+    let lines = [format!("{MD5}  a"), format!("MD5 (a) = {MD5}"), "CRC32 (a) = 01020304".into(), "01020304  a".into()];
+    let found = |only: &[Algorithm]| {
+        let mut reader = ManifestReader::new(ANY).only(only);
+        let algorithm = |line: &String| match reader.read(line.as_bytes()) {
+            ManifestRead::Entry(entry) => Some(entry.algorithm),
+            _ => None,
+        };
+        lines.iter().map(algorithm).collect::<Vec<_>>()
+    };
+    let (md5, crc32) = (Some(Algorithm::Md5), Some(Algorithm::Crc32));
+    assert_eq!(found(&[]), [md5, md5, crc32, crc32]);
+    assert_eq!(found(&[Algorithm::Md5]), [md5, md5, None, None]);
+    assert_eq!(found(&[Algorithm::Sha256]), [None; 4]);
+    assert_eq!(found(&[Algorithm::Sha256, Algorithm::Crc32]), [None, None, crc32, crc32]);
+    assert_eq!(found(&[Algorithm::Sm3, Algorithm::Xxh128])[0], Some(Algorithm::Xxh128), "not what is usual");
+}
+
+#[test]
 fn values_of_xxhsum_may_be_turned_round() {
     let ManifestRead::Entry(entry) = ManifestReader::new(ANY).read(b"XXH32_LE (a) = 01020304") else {
         panic!("it is an entry");
