@@ -44,7 +44,7 @@ pub fn check(context: &Context, request: &SumRequest, judging: &Judging, width: 
         totals.add_extra(seen.lock().report_extra(&words, request, judging, directory));
     }
     drop(progress);
-    if request.voice == ToolVoice::Own {
+    if request.voice == ToolVoice::Own && judging.says > crate::request::Says::Nothing {
         totals.conclude(&words);
     }
     if let Some(measures) = measures {

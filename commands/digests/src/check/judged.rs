@@ -199,11 +199,14 @@ impl ManifestJudged {
             let verb = if self.misformatted == 1 { "is" } else { "are" };
             words.warn(&format!("{} of {manifest} {verb} misformatted", counted(self.misformatted, "line")));
         }
+        if judging.says == Says::Nothing {
+            return;
+        }
         if self.entries > 0 && judging.ignores_missing && self.matched == 0 {
             words.say(&format!("{manifest}: no file was verified"));
         }
-        // Who has guessed right need not hear of it.
-        let guessed = self.guessed.filter(|_| self.mismatched > 0);
+        // One value that agrees shows that the guess was right.
+        let guessed = self.guessed.filter(|_| self.mismatched > 0 && self.matched == 0);
         if let Some((usual, others)) = guessed.and_then(|guessed| Algorithm::of_digits(guessed.bytes() * 2)) {
             let others: Vec<String> = others.iter().map(|other| other.name()).collect();
             words.warn(&format!(
