@@ -345,8 +345,8 @@ fn defects(space: &Tablespace, found: &Found, is_live: &dyn Fn() -> bool) -> Vec
         defects.push(FileDefect::CutOff { page, bytes: now % page_bytes, page_bytes });
     }
     let pages = now / page_bytes;
-    // A header that cannot be read is counted as an unreadable page.
-    if stays(&|| space.lacks_header().unwrap_or_default(), is_live) {
+    // A header that cannot be read is counted as an unreadable page. A server writes the pages of a new table in any order.
+    if !space.has_server_nearby() && stays(&|| space.lacks_header().unwrap_or_default(), is_live) {
         defects.push(FileDefect::NoHeader);
     }
     match space.announced_pages().unwrap_or_default() {

@@ -64,6 +64,12 @@ struct Earlier {
     pages: u32,
 }
 
+/// The process with a write lock on a file.
+fn holder(file: &File) -> Option<u32> {
+    let held = fcntl_getlk(file, &Flock::from(FlockType::ReadLock)).ok()??;
+    held.pid.and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
+}
+
 impl Tablespace {
     /// Opens a file and finds out what it is.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
@@ -155,8 +161,14 @@ impl Tablespace {
 
     /// The process that holds the server's lock on the file, if any. Asking takes no lock.
     pub fn server(&self) -> Option<u32> {
-        let held = fcntl_getlk(&self.file, &Flock::from(FlockType::ReadLock)).ok()??;
-        held.pid.and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
+        holder(&self.file)
+    }
+
+    /// Whether a server runs on the data directory that the file lies in: it locks the system tablespace and few other files.
+    pub fn has_server_nearby(&self) -> bool {
+        let directory = self.path.parent().unwrap_or(Path::new(""));
+        let is_locked = |name: &str| File::open(directory.join(name)).is_ok_and(|file| holder(&file).is_some());
+        self.server().is_some() || ["ibdata1", "../ibdata1"].into_iter().any(is_locked)
     }
 
     /// Whether a page is a copy in the doublewrite area: of a page of any tablespace.
