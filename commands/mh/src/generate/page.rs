@@ -229,6 +229,6 @@ mod tests {
             let listed = format!("\\fBmh\\-{}\\fR(1)", entry.name);
             assert_eq!(page.matches(&listed).count(), 1, "{listed} in {page}");
         }
-        assert!(page.contains("mh COMMAND \\-h"), "the overview's last lines: {page}");
+        assert!(page.contains("mh help COMMAND shows"), "the overview's last lines: {page}");
     }
 }
