@@ -128,14 +128,14 @@ fn points(parts: &Parts, measured_cores: usize, wall: f64, counts: &[usize]) -> 
 }
 
 /// The share of the time in which the run was ready to run and had no core: that of its workers, or that of a thread at a pipe, if that is
-/// larger.
+/// larger. Such a thread also waits for the run's own hands, which is nobody else's doing; only a CPU that others have counts.
 fn contended_share(measures: &Measures) -> f64 {
     let clocks = &measures.clocks;
     let (mut workers, mut largest) = (clocks.work, 0.0_f64);
     workers.add(&clocks.lanes);
     for (access, clock) in [(measures.reading, &clocks.read), (measures.writing, &clocks.write)] {
         match access {
-            Access::OwnThread => largest = largest.max(without_core(clock)),
+            Access::OwnThread => largest = largest.max(without_cpu(clock)),
             Access::AtOffsets | Access::InTurns => workers.add(clock),
         }
     }
@@ -144,6 +144,10 @@ fn contended_share(measures: &Measures) -> f64 {
 
 fn without_core(clock: &StageClock) -> f64 {
     clock.unstaffed_ns as f64 / (clock.total_ns() as f64).max(1.0)
+}
+
+fn without_cpu(clock: &StageClock) -> f64 {
+    clock.cpu_wait_ns as f64 / (clock.total_ns() as f64).max(1.0)
 }
 
 fn parts_of(measures: &Measures, others_cpu_ns: u64) -> Parts {
@@ -365,6 +369,8 @@ mod tests {
         measures.clocks.read.unstaffed_ns = 300_000_000;
         assert!(forecast(&measures, 0).is_ok());
         measures.clocks.read.unstaffed_ns = 400_000_000;
+        assert!(forecast(&measures, 0).is_ok(), "it waited for a hand of its own run");
+        measures.clocks.read.cpu_wait_ns = 400_000_000;
         let refused = forecast(&measures, 0).expect_err("it waited 0.4 of 1.4 s");
         assert!(matches!(refused, NoForecast::Contended { share } if (share - 0.4 / 1.4).abs() < 1e-9));
     }
