@@ -1,5 +1,5 @@
 //! `mh innodb`: checks the pages of InnoDB tablespaces on all cores, beside a running server or without one.
-//! Judges no page (engines/innodb); decides what is checked, how wide, and what is said about it.
+//! Judges no page (engines/innodb); decides which files are checked, on how many hands, and how the results are printed.
 
 mod dumped;
 mod json;

@@ -7,6 +7,7 @@ use crate::request::{SumRequest, ToolVoice};
 use crate::words::{SumWords, quoted};
 use digests::walk::{FileWalk, Walked};
 use digests::{DigestItem, DigestTally, Digested, Digesting, digest_all};
+use files::{Directory, FileType, Follow, Identity, Status};
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::{counted, json_line};
@@ -59,7 +60,7 @@ fn outcome(request: &SumRequest, failed: u64) -> Outcome {
     }
 }
 
-/// What the run is called where runs are listed.
+/// The name of the run in the list of runs.
 pub fn what(request: &SumRequest) -> String {
     let names: Vec<String> = request.algorithms.iter().map(|algorithm| algorithm.name()).collect();
     let of = match request.files.as_slice() {
@@ -107,16 +108,28 @@ struct Names<'a> {
     walk: Option<FileWalk>,
     /// Entries without contents.
     others: u64,
+    /// The file that lines are written to, if they go to one: its value would be that of a half-written file.
+    output: Option<Identity>,
 }
 
 impl<'a> Names<'a> {
     fn new(request: &'a SumRequest) -> Self {
-        Self { typed: request.files.iter(), is_recursive: request.is_recursive, walk: None, others: 0 }
+        let output = Status::of(std::io::stdout()).ok().filter(|status| status.file_type() == FileType::Regular);
+        let output = output.map(|status| status.identity());
+        Self { typed: request.files.iter(), is_recursive: request.is_recursive, walk: None, others: 0, output }
+    }
+
+    fn is_output(&self, path: &[u8]) -> bool {
+        let found = self.output.and_then(|_| Directory::here().status(path, Follow::No).ok());
+        found.is_some_and(|status| Some(status.identity()) == self.output)
     }
 
     fn next(&mut self, words: &SumWords, unlisted: &AtomicU64) -> Option<Vec<u8>> {
         loop {
             match self.walk.as_mut().and_then(Iterator::next) {
+                Some(Walked::File(path)) if self.is_output(&path) => {
+                    words.warn(&format!("left out {}: it is the output", quoted(&path)));
+                }
                 Some(Walked::File(path)) => return Some(path),
                 Some(Walked::Other(_)) => self.others += 1,
                 Some(Walked::Failed(path, error)) => {

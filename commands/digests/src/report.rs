@@ -94,7 +94,7 @@ fn text(finished: &DigestReport<'_>, verdict: &Verdict) -> String {
     text
 }
 
-/// What is in order is hashing here: there is no output that could bind.
+/// Hashing in order is the only serial part: there is no output that could bind.
 fn bound(verdict: &Verdict, measures: &Measures) -> String {
     match &verdict.bound {
         Bound::Sink { occupied, .. } => format!(

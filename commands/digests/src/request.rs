@@ -7,7 +7,7 @@ use digests::{DigestItem, DigestSource};
 use mh_kit::shared_args::SharedArgs;
 use std::sync::Arc;
 
-/// What a command line asks for.
+/// A command line, read: by our own name or an old one.
 pub struct SumRequest {
     /// In whose words it is answered.
     pub voice: ToolVoice,
@@ -49,7 +49,7 @@ pub struct Judging {
     pub rules: ManifestRules,
     /// What ends them.
     pub line_end: LineEnd,
-    /// What is said.
+    /// How much is printed.
     pub says: Says,
     /// Whether a line that is none makes the check fail.
     pub is_strict: bool,
@@ -61,7 +61,7 @@ pub struct Judging {
     pub exact: Option<Vec<u8>>,
 }
 
-/// What is said about files.
+/// How much is printed about files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Says {
     /// Nothing: the exit code says it.

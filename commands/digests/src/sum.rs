@@ -49,9 +49,14 @@ pub struct SumArgs {
     #[arg(short = 'c', long)]
     check: bool,
 
-    /// Write lines with the algorithm's name: SHA256 (FILE) = VALUE; the default for several algorithms
+    /// Write lines with the algorithm's name: SHA256 (FILE) = VALUE; the default for several algorithms, and for one that a value's length
+    /// does not show
     #[arg(long, conflicts_with = "check")]
     tag: bool,
+
+    /// Write lines without the algorithm's name; -c then needs -a, unless the value's length shows it
+    #[arg(long, conflicts_with_all = ["check", "tag", "json"], hide_short_help = true)]
+    untagged: bool,
 
     /// End lines with a zero byte, and do not escape names
     #[arg(short = 'z', long)]
@@ -132,7 +137,8 @@ fn request(args: SumArgs) -> SumRequest {
     });
     // Of several algorithms a line's tag or length says which; all others are refused by the reader.
     let fixed = if let [one] = algorithms[..] { Some(one) } else { None };
-    let order = if args.tag || algorithms.len() > 1 { LineOrder::Tagged } else { LineOrder::ValueFirst };
+    let needs_tags = algorithms.len() > 1 || algorithms.iter().any(|algorithm| !algorithm.is_shown_by_length());
+    let order = if args.tag || (needs_tags && !args.untagged) { LineOrder::Tagged } else { LineOrder::ValueFirst };
     let form = LineForm { order, ..LineForm::GNU };
     let rules = ManifestRules {
         algorithm: fixed,
@@ -168,6 +174,9 @@ fn request(args: SumArgs) -> SumRequest {
 /// What all names have in common.
 pub fn carry_out(context: &Context, mut request: SumRequest) -> Result<Outcome, Failure> {
     request.shared.settle(&context.settings.crew);
+    if request.is_recursive && request.files.is_empty() {
+        return Err(Failure::Usage { command: NAME, message: "-r needs a directory, such as .".to_owned() });
+    }
     if request.files.is_empty() {
         request.files.push(b"-".to_vec());
     }

@@ -22,7 +22,7 @@ pub struct SumWords {
     voice: ToolVoice,
     program: String,
     messages: Messages,
-    /// What lines of manifests are called.
+    /// The noun for a line of a manifest.
     line_type: String,
     /// Whether lines go to the terminal that progress is shown on.
     shares_terminal: bool,

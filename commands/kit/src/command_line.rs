@@ -7,7 +7,7 @@ use std::error::Error as _;
 use std::ffi::OsString;
 use terminal::{quote, quote_text};
 
-/// What is wrong with a command line, and what to do about it.
+/// A refused command line: the reason, and what to do about it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RefusedLine {
     /// The cause.
@@ -16,7 +16,7 @@ pub struct RefusedLine {
     pub hints: Vec<String>,
 }
 
-/// What other tools call an option (long names), and its IDs here; the first that the command has is meant.
+/// Long names of an option in other tools, and its IDs here; the first that the command has is meant.
 const SYNONYMS: &[(&[&str], &[&str])] = &[
     (
         &["threads", "cores", "cpus", "nproc", "parallel", "procs", "processes", "workers", "max-procs", "jobs"],

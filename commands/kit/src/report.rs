@@ -93,8 +93,17 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// The same, for a command that is named where it fails.
 pub fn print_as(command: &'static str, text: &str) -> Result<(), Failure> {
+    put(command, text.as_bytes())
+}
+
+/// Bytes, names of files among them, to standard output.
+pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    put("mh", bytes)
+}
+
+fn put(command: &'static str, bytes: &[u8]) -> Result<(), Failure> {
     let mut output = TextOutput::standard();
-    match output.put(text.as_bytes()).and_then(|_| output.finish()) {
+    match output.put(bytes).and_then(|_| output.finish()) {
         Ok(Delivery::Taken) => Ok(()),
         Ok(Delivery::ReaderGone) => Err(Failure::BrokenPipe),
         Err(error) => {
@@ -369,7 +378,7 @@ fn kept_sentence(kept: &ReportKeptUp, measures: &Measures, totals: &ReportTotals
     )
 }
 
-/// What a report says of other numbers of cores: a forecast, or why there is none.
+/// The report's sentence about other numbers of cores: a forecast, or the reason why there is none.
 pub fn outlook(verdict: &Verdict) -> Option<String> {
     match (&verdict.forecast, &verdict.no_forecast) {
         (Some(forecast), _) => Some(forecast_sentence(forecast)),

@@ -141,7 +141,7 @@ fn find(name: &OsStr) -> Option<&'static Entry> {
     COMMANDS.iter().find(|entry| name == entry.name)
 }
 
-/// What was asked of `mh` itself: the overview, help for a command, the version. Anything else is no command.
+/// Requests to `mh` itself: the overview, help for a command, the version. Anything else is an unknown command.
 fn without_command(words: &[OsString]) -> Result<Outcome, Failure> {
     let asked: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     match asked.first().map(AsRef::as_ref) {

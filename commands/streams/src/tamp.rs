@@ -263,7 +263,7 @@ fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failu
     let passed = PassedDigests::new(&args.digest);
     let finished = carry_out(context, &job, &args.shared, passed.as_ref());
     if let Some(passed) = passed {
-        passed.print(context, &job)?;
+        passed.print(context, args, &job)?;
     }
     show(context, args, &job, &finished)
 }

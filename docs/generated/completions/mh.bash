@@ -719,7 +719,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__sum)
-            opts="-a -c -z -r -w -j -h -V --algorithm --check --tag --zero --recursive --exact --quiet --status --strict --warn --ignore-missing --json --hands --priority --weight --memory --explain --report --help --version"
+            opts="-a -c -z -r -w -j -h -V --algorithm --check --tag --untagged --zero --recursive --exact --quiet --status --strict --warn --ignore-missing --json --hands --priority --weight --memory --explain --report --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

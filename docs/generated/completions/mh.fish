@@ -384,7 +384,8 @@ complete -c mh -n "__fish_mh_using_subcommand sum" -l memory -d 'Hold at most SI
 complete -c mh -n "__fish_mh_using_subcommand sum" -l report -d 'After the run, print its limit and the gain of more cores' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand sum" -s c -l check -d 'Check the files that manifests name: of md5sum, sha256sum, cksum, b3sum, xxhsum, or this program'
-complete -c mh -n "__fish_mh_using_subcommand sum" -l tag -d 'Write lines with the algorithm\'s name: SHA256 (FILE) = VALUE; the default for several algorithms'
+complete -c mh -n "__fish_mh_using_subcommand sum" -l tag -d 'Write lines with the algorithm\'s name: SHA256 (FILE) = VALUE; the default for several algorithms, and for one that a value\'s length does not show'
+complete -c mh -n "__fish_mh_using_subcommand sum" -l untagged -d 'Write lines without the algorithm\'s name; -c then needs -a, unless the value\'s length shows it'
 complete -c mh -n "__fish_mh_using_subcommand sum" -s z -l zero -d 'End lines with a zero byte, and do not escape names'
 complete -c mh -n "__fish_mh_using_subcommand sum" -s r -l recursive -d 'Digest all files below directories, in the order of their names'
 complete -c mh -n "__fish_mh_using_subcommand sum" -l quiet -d 'With -c: print only files that failed'

@@ -46,13 +46,13 @@ const CPU_TIME_MAX: Duration = Duration::from_millis(1200);
 /// are not.
 const ERRORS_WIDE: f64 = 4.0;
 
-/// What is added on either side: units differ a little even in data that are alike throughout.
+/// The margin on either side: units differ a little even in data that are alike throughout.
 const SHARE_AT_LEAST: f64 = 0.015;
 
 /// A gain above this is none: the data do not repeat themselves.
 const GAIN_OF_NOTHING: f64 = 0.995;
 
-/// What is allowed for each time that a unit is four times as long, besides what was seen.
+/// The factor by which longer units may compress better, each time that they are four times as long.
 const MORE_REPEATS: f64 = 0.95;
 
 /// One place.
@@ -139,7 +139,7 @@ struct Trial {
 impl Trial {
     fn at(&mut self, number: u64, place_bytes: u64) -> Result<Tried, CodecError> {
         let uncompressed = self.read(number, place_bytes)?;
-        // What other programs take of the core meanwhile is no property of the data.
+        // Time that other programs had the core is no property of the data.
         let begin = thread_cpu_ns();
         let compressed_bytes = self.encode(&uncompressed)?;
         let time = Duration::from_nanos(thread_cpu_ns() - begin);
@@ -199,7 +199,7 @@ fn repeats(trial: &Trial, long_bytes: u64, place_bytes: u64) -> Option<f64> {
     Some((whole / parts?.max(1.0)).min(1.0))
 }
 
-/// What is known of units that are longer than what was tried.
+/// The facts about units that are longer than the samples.
 #[derive(Clone, Copy, Debug)]
 struct Longer {
     /// By this factor.

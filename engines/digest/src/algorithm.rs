@@ -149,7 +149,7 @@ impl Algorithm {
         matches!(self, Crc32 | Cksum | Crc32c | Crc64 | Crc64Nvme | Blake3)
     }
 
-    /// What a line without a tag whose value has so many digits is taken for, and what else it could be.
+    /// The algorithm assumed for an untagged value of so many digits, and the others that have as many.
     pub fn of_digits(digits: usize) -> Option<(Self, Vec<Self>)> {
         let usual = match digits {
             8 => Crc32,
@@ -164,6 +164,13 @@ impl Algorithm {
         };
         let others = Self::all().filter(|other| other.bytes() * 2 == digits && *other != usual).collect();
         Some((usual, others))
+    }
+
+    /// Whether a line with nothing but its value and a name is read as this algorithm's. Those that are written as numbers have a form of
+    /// their own, which is asked for by name.
+    pub fn is_shown_by_length(self) -> bool {
+        let is_number = matches!(self, Cksum | BsdSum | SysvSum);
+        is_number || Self::of_digits(self.bytes() * 2).is_some_and(|(usual, _)| usual == self)
     }
 
     fn facts(self) -> &'static Facts {

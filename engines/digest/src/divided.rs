@@ -20,7 +20,7 @@ use std::io::{Seek, SeekFrom};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a pipe is asked to hold.
+/// The capacity that a pipe is asked for.
 const PIPE_BYTES: usize = 1 << 20;
 
 /// Pieces of a file that are asked for when one has to be waited for: so many requests are under way for each worker.

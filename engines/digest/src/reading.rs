@@ -25,7 +25,7 @@ pub(crate) fn open(item: &DigestItem) -> Result<File, DigestError> {
     }
 }
 
-/// What of a file is in memory.
+/// How much of a file is in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InMemory {
     /// So many bytes, which have been read.

@@ -80,9 +80,9 @@ impl Iterator for FileWalk {
                         return Some(failed);
                     }
                 }
-                // What has gone meanwhile, or is not there at all, is reported by whoever opens it.
+                // A file that has gone meanwhile, or was never there, is reported when it is opened.
                 Some(FileType::Regular) | None => return Some(Walked::File(path)),
-                // What was typed is read whatever it is.
+                // A name on the command line is read, whatever it is.
                 Some(_) if self.levels.len() == 1 => return Some(Walked::File(path)),
                 Some(_) => return Some(Walked::Other(path)),
             }

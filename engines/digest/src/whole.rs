@@ -20,7 +20,7 @@ use sys::at_offset::read_full_at;
 /// at the end of a window.
 pub(crate) const BATCH_FILES: usize = 16;
 
-/// What a worker reads at once. More leaves its cache before it is hashed, less costs system calls.
+/// Bytes that a worker reads at once. More leaves its cache before it is hashed, less costs system calls.
 pub(crate) const READ_BYTES: usize = 256 << 10;
 
 /// A window of items of which the small ones are hashed.

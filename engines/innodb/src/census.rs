@@ -8,7 +8,7 @@ use crate::page::{
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// LIMIT: indexes of a file that are told apart. A table has 65 at most; a system tablespace of an old server may have every table's.
+/// LIMIT: indexes of a file that are counted one by one. A table has 65 at most; a system tablespace of an old server may have every table's.
 const INDEXES_MAX: usize = 100_000;
 
 /// Pages of a file by type, and its indexes.

@@ -334,10 +334,10 @@ fn changed(space: &Tablespace) -> Option<Moment> {
     space.changed_at().ok()
 }
 
-/// What is wrong with a file as a whole. A server that grows or shrinks it meanwhile is believed.
+/// Defects of a file as a whole. A server that grows or shrinks it meanwhile is believed.
 fn defects(space: &Tablespace, found: &Found, is_live: &dyn Fn() -> bool) -> Vec<FileDefect> {
     let mut defects = Vec::new();
-    // What cannot be asked is no defect: the pages' verdicts are worth more than an error here.
+    // A file whose status cannot be read has no defect here: the verdicts on its pages are worth more than an error.
     let Ok(now) = space.bytes_now() else { return defects };
     let page_bytes = space.page_bytes();
     if now % page_bytes != 0 && space.rest_bytes() != 0 {

@@ -78,7 +78,7 @@ pub struct UnreadablePage {
     pub cause: io::Error,
 }
 
-/// What is wrong with a file as a whole.
+/// A defect of a file as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileDefect {

@@ -92,10 +92,10 @@ fn directory_of_all<'a>(args: &'a TarArgs, matches: &ArgMatches) -> Option<&'a P
     }
 }
 
-/// What an entry takes in an archive as it is made by default: a header, another one for what it has no room for, the data.
+/// Bytes of an entry in an archive as it is made by default: its header, one more for long values, the data.
 fn weigh(metadata: &Metadata) -> u64 {
     let block = BLOCK_BYTES as u64;
-    // Parts of a second are told in a header of their own, with its own data.
+    // Parts of a second are stored in a header of their own, with its own data.
     let extended = if metadata.mtime_nsec() == 0 { 0 } else { 2 * block };
     let data = if metadata.is_file() { padded(metadata.len()) } else { 0 };
     block + extended + data

@@ -49,7 +49,7 @@ impl NamesSeen {
     }
 
     /// Reports files below `directory`, or below the one that all names have in common, that no line names. What has no contents of its own can have
-    /// no line (`-r` leaves it out), so that it is told without being an error.
+    /// no line (`-r` leaves it out), so it is reported and is no error.
     pub fn report_extra(&self, words: &SumWords, request: &SumRequest, judging: &Judging, directory: &[u8]) -> Extra {
         let common = self.common.as_deref().unwrap_or_default();
         let root: &[u8] = match (directory, common) {

@@ -340,7 +340,7 @@ impl CheckTotals {
         self.is_good &= judged.is_good(judging);
     }
 
-    /// Adds what no line names. A directory that could not be listed has been told; what is in it is not known.
+    /// Adds what no line names. A directory that could not be listed has been reported; its contents are unknown.
     pub fn add_extra(&mut self, extra: Extra) {
         self.extra += extra.files;
         self.is_good &= extra.files + extra.unlisted == 0;

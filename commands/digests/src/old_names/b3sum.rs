@@ -29,7 +29,7 @@ const HELP: &str = "Usage: b3sum [OPTIONS] [FILE]...\n\nPrint or check BLAKE3 su
 --quiet            with --check: do not print OK for each file\n      --num-threads <N>  use at most N cores\n      \
 --no-mmap          has no effect: files are never mapped\n  -h, --help\n  -V, --version\n";
 
-/// What a command line asks for.
+/// A command line, read.
 pub fn asked(words: &[Vec<u8>]) -> OldRequest {
     let refused =
         |message: &str, code| OldRequest::Refused(format!("error: {message}\n\nFor more information try --help"), code);

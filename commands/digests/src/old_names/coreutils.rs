@@ -56,7 +56,7 @@ const TYPES: &[(&str, Algorithm)] = &[
     ("sm3", Algorithm::Sm3),
 ];
 
-/// What a command line asks for.
+/// A command line, read.
 pub fn asked(name: &'static str, algorithm: Algorithm, words: &[Vec<u8>]) -> OldRequest {
     let refused = |message: String| OldRequest::Refused(format!("{name}: {message}"), 1);
     let with_hint = |message: String| refused(format!("{message}\nTry '{name} --help' for more information."));

@@ -18,7 +18,7 @@ The following four options are useful only when verifying checksums (-c): \n  -q
 --status         Don't output anything, status code shows success \n      --strict         Exit non-zero for improperly formatted checksum lines \n      \
 --warn           Warn about improperly formatted checksum lines \n";
 
-/// What a command line asks for. COMPAT: letters stand together, a long option is never cut short, and digits belong to -H.
+/// A command line, read. COMPAT: letters stand together, a long option is never cut short, and digits belong to -H.
 pub fn asked(words: &[Vec<u8>]) -> OldRequest {
     let wrong = || OldRequest::Refused(format!("Wrong parameters\n\n{}{USAGE}", version("xxhsum", "xxhsum 0.8")), 1);
     let request = without_options(ToolVoice::Xxhsum, Algorithm::Xxh64);

@@ -162,7 +162,7 @@ impl JobTeller {
 const OF_SHELLS: &[&[u8]] =
     &[b"cd", b"export", b"source", b".", b"ulimit", b"umask", b"eval", b"for", b"if", b"while", b"set"];
 
-/// What to do about a job that could not be started: a whole command line in one word is for a shell.
+/// The remedy for a job that could not be started: a whole command line in one word is for a shell.
 fn remedy(words: &Variables, fault: &StartFault) -> Option<String> {
     let is_missing = match fault {
         StartFault::NotFound(_) => true,

@@ -1,16 +1,18 @@
 //! `--digest`: digests of each lane's uncompressed data, from the pass that compresses or decompresses them. Reads nothing.
 
 use super::plan::Job;
+use super::{TampArgs, names};
 use ::digests::algorithm::Algorithm;
 use ::digests::manifest::{NameEscape, escaped_name};
 use ::digests::{StreamHash, stream_hash};
 use codec::lane::{Lane, LaneInput, LaneOutput};
 use mh_kit::context::Context;
 use mh_kit::failure::Failure;
-use mh_kit::report::print;
+use mh_kit::report::print_bytes;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The digests of all lanes of a run.
 pub struct PassedDigests<'a> {
@@ -18,10 +20,11 @@ pub struct PassedDigests<'a> {
     lanes: Mutex<BTreeMap<usize, PassedLane>>,
 }
 
-/// Those of one lane, and whether its data came out whole.
-struct PassedLane {
-    hashes: Vec<Box<dyn StreamHash>>,
-    is_whole: bool,
+/// Those of one lane.
+enum PassedLane {
+    UnderWay(Vec<Box<dyn StreamHash>>),
+    /// Its data came out whole: values, which take less memory than what computes them.
+    Whole(Vec<String>),
 }
 
 impl<'a> PassedDigests<'a> {
@@ -32,56 +35,64 @@ impl<'a> PassedDigests<'a> {
 
     /// The next bytes of a lane. Lanes hash side by side: the lock is held while a lane is looked up alone.
     pub fn pass(&self, lane: usize, bytes: &[u8]) {
-        let known = self.lanes.lock().remove(&lane);
-        let begun = || PassedLane {
-            hashes: self.algorithms.iter().map(|algorithm| stream_hash(*algorithm)).collect(),
-            is_whole: false,
-        };
-        let mut passed = known.unwrap_or_else(begun);
-        passed.hashes.iter_mut().for_each(|hash| hash.update(bytes));
-        self.lanes.lock().insert(lane, passed);
+        let mut hashes = self.under_way(lane);
+        hashes.iter_mut().for_each(|hash| hash.update(bytes));
+        self.lanes.lock().insert(lane, PassedLane::UnderWay(hashes));
+    }
+
+    fn under_way(&self, lane: usize) -> Vec<Box<dyn StreamHash>> {
+        match self.lanes.lock().remove(&lane) {
+            Some(PassedLane::UnderWay(hashes)) => hashes,
+            _ => self.algorithms.iter().map(|algorithm| stream_hash(*algorithm)).collect(),
+        }
     }
 
     /// A lane has ended well.
     pub fn is_whole(&self, lane: usize) {
-        self.pass(lane, b"");
-        self.lanes.lock().entry(lane).and_modify(|passed| passed.is_whole = true);
+        let values = self.under_way(lane).into_iter().map(|hash| hash.finish().hex()).collect();
+        self.lanes.lock().insert(lane, PassedLane::Whole(values));
     }
 
     /// Prints those of whole lanes, in their order: where the data go to standard output, on standard error.
-    pub fn print(self, context: &Context, job: &Job) -> Result<(), Failure> {
-        let whole = self.lanes.into_inner().into_iter().filter(|(_, passed)| passed.is_whole);
-        let mut text = String::new();
-        for (number, passed) in whole {
-            let name = name(&job.lanes[number], job.direction.is_compression());
-            for (algorithm, hash) in self.algorithms.iter().zip(passed.hashes) {
-                text.push_str(&line(&name, *algorithm, &hash.finish().hex()));
+    pub fn print(self, context: &Context, args: &TampArgs, job: &Job) -> Result<(), Failure> {
+        let mut lines = Vec::new();
+        for (number, passed) in self.lanes.into_inner() {
+            let PassedLane::Whole(values) = passed else { continue };
+            let name = name(&job.lanes[number], args, job.direction.is_compression());
+            for (algorithm, value) in self.algorithms.iter().zip(values) {
+                lines.extend(line(&name, *algorithm, &value));
             }
         }
         match job.one_output && !job.is_test {
             true => {
-                context.messages.report(&text);
+                context.messages.report(&String::from_utf8_lossy(&lines));
                 Ok(())
             }
-            false => print(&text),
+            false => print_bytes(&lines),
         }
     }
 }
 
-/// The name of the uncompressed data.
-fn name(lane: &Lane, is_compression: bool) -> Vec<u8> {
+/// The name of the uncompressed data: that of the file which decompression writes, or would write.
+fn name(lane: &Lane, args: &TampArgs, is_compression: bool) -> Vec<u8> {
+    let bytes = |path: &Path| path.as_os_str().as_bytes().to_vec();
     match (&lane.input, &lane.output) {
-        (_, LaneOutput::Path { path, .. }) if !is_compression => path.as_os_str().as_bytes().to_vec(),
-        (LaneInput::Path(path), _) => path.as_os_str().as_bytes().to_vec(),
+        (_, LaneOutput::Path { path, .. }) if !is_compression => bytes(path),
+        (LaneInput::Path(path), _) if is_compression => bytes(path),
+        (LaneInput::Path(path), _) => {
+            let uncompressed = names::uncompressed(path, args.suffix.as_deref(), &args.manners);
+            uncompressed.map_or_else(|_unknown_suffix| bytes(path), |name| bytes(&name))
+        }
         _ => b"-".to_vec(),
     }
 }
 
 /// As `mh sum --tag` writes it.
-fn line(name: &[u8], algorithm: Algorithm, value: &str) -> String {
+fn line(name: &[u8], algorithm: Algorithm, value: &str) -> Vec<u8> {
     let (name, is_escaped) = escaped_name(name, NameEscape::Lines);
     let begin = if is_escaped { "\\" } else { "" };
-    format!("{begin}{} ({}) = {value}\n", algorithm.tag(), String::from_utf8_lossy(&name))
+    let (before, behind) = (format!("{begin}{} (", algorithm.tag()), format!(") = {value}\n"));
+    [before.as_bytes(), &name, behind.as_bytes()].concat()
 }
 
 /// Reads an algorithm as typed.
@@ -98,7 +109,8 @@ mod tests {
 
     #[test]
     fn lines_are_those_of_sum() {
-        assert_eq!(line(b"a\nb", Algorithm::Crc32, "00"), "\\CRC32 (a\\nb) = 00\n");
+        assert_eq!(line(b"a\nb", Algorithm::Crc32, "00"), b"\\CRC32 (a\\nb) = 00\n");
+        assert_eq!(line(b"a\xff", Algorithm::Crc32, "00"), b"CRC32 (a\xff) = 00\n");
         assert_eq!(parse("sha3"), Ok(Algorithm::Sha3_256));
         assert!(parse("sha").is_err());
         assert!(PassedDigests::new(&[]).is_none());

@@ -51,7 +51,7 @@ impl<From: Read> ManifestLines<From> {
         self.bytes
     }
 
-    /// What ends the lines. A pipe may give less than a line at a time, so it is read until enough is there.
+    /// The byte that ends lines. A pipe may give less than a line at a time, so it is read until enough is there.
     pub fn end(&mut self) -> io::Result<LineEnd> {
         if self.end == LineEnd::AsFound {
             let (ahead, from) = self.from.get_mut().get_mut();

@@ -1,4 +1,4 @@
-//! Whole files, made page by page: what they are found to be, and what is said about them on one hand and on several.
+//! Whole files, made page by page: their format and verdicts, on one hand and on several.
 
 use super::*;
 use crate::page::{EXTENT_BITMAP, EXTENT_DESCRIPTORS, HEADER_FLAGS, HEADER_PAGES, HEADER_SPACE_ID, TYPE};
