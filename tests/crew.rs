@@ -48,6 +48,28 @@ fn nobody_there_is_no_error() {
     assert!(said(&outcome).starts_with("mh crew: could not find a run of process 1: there is none\n"));
 }
 
+/// In a container, the leaders of the session and of the process group are often processes outside, which have no number inside.
+#[test]
+fn a_session_that_began_outside_of_the_container_is_no_error() {
+    let outside = |arguments: &[&str]| {
+        let unshare = TestProgram::find("unshare")?;
+        unshare.run(["--pid", "--fork", "--mount-proc"].iter().chain(arguments), b"").ok()
+    };
+    if !outside(&["true"]).is_some_and(|outcome| outcome.exit == Exit::Code(0)) {
+        return testkit::program::left_out("no namespace of process numbers can be made");
+    }
+    let place = place();
+    let table = format!("MH_CREW_DIR={}", place.path("crew").display());
+    let script = "\"$0\" tamp -q -c \"$1\" >/dev/null & until \"$0\" crew --once | grep -q tamp; do :; done; \"$0\" crew --once; \
+                  \"$0\" xjobs echo ::: ready; kill -9 $!";
+    let (program, endless) = (binary(), place.path("endless"));
+    let arguments = ["env", "MH_CONFIG=", &table, "sh", "-c", script];
+    let (program, endless) = (program.to_string_lossy(), endless.to_string_lossy());
+    let outcome = outside(&[&arguments[..], &[&program, &endless]].concat()).expect("it was there");
+    let text = String::from_utf8(outcome.stdout_of_success()).expect("text");
+    assert!(text.contains("tamp") && text.ends_with("ready\n"), "{text}");
+}
+
 #[test]
 fn a_program_that_sleeps_keeps_no_core_while_others_are_there() {
     let place = place();

@@ -22,7 +22,7 @@ use plan::CheckJob;
 use shown::{CheckExit, ShownOutcomes};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use terminal::{Messages, Progress, ProgressSample, Verbosity, quote};
+use terminal::{Progress, ProgressSample, Verbosity, quote};
 
 /// How messages begin.
 const NAME: &str = "mh innodb";
@@ -82,7 +82,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     args.shared.settle(&context.settings.crew);
     drop_verb(&mut args)?;
     let verbosity = if args.quiet { Verbosity::Quiet } else { Verbosity::Normal };
-    context.messages = Messages::with_progress(verbosity, context.terminals.obeys_orders);
+    context.messages = context.terminals.messages(verbosity);
     if let Some(page) = args.dump {
         return dumped::show(context, &args, page);
     }

@@ -16,7 +16,7 @@ use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::print_as;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use terminal::{Messages, Verbosity};
+use terminal::Verbosity;
 
 /// The old names, for the table of commands.
 pub const OLD: OldNames = OldNames { names: NAMES, run };
@@ -62,7 +62,7 @@ fn run(name: &'static str, words: Vec<OsString>) -> Result<Outcome, Failure> {
             let is_silent =
                 request.judging.as_ref().is_some_and(|judging| judging.says == crate::request::Says::Nothing);
             let verbosity = if is_silent { Verbosity::Quiet } else { Verbosity::Normal };
-            context.messages = Messages::with_progress(verbosity, context.terminals.obeys_orders);
+            context.messages = context.terminals.messages(verbosity);
             carry_out(&context, *request)
         }
     }

@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::Arc;
-use terminal::{Messages, Verbosity};
+use terminal::Verbosity;
 
 /// The registry's line.
 pub const ENTRY: Entry =
@@ -117,7 +117,7 @@ fn command() -> Command {
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let args = SumArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     let verbosity = if args.status { Verbosity::Quiet } else { Verbosity::Normal };
-    context.messages = Messages::with_progress(verbosity, context.terminals.obeys_orders);
+    context.messages = context.terminals.messages(verbosity);
     carry_out(context, request(args))
 }
 

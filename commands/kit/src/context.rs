@@ -69,6 +69,14 @@ impl Terminals {
     pub fn have_a_screen(self) -> bool {
         self.stdin && self.stdout && self.obeys_orders
     }
+
+    /// Messages on standard error, with progress below them where that can be drawn.
+    pub fn messages(self, verbosity: Verbosity) -> Messages {
+        match self.obeys_orders {
+            true => Messages::with_progress(verbosity, sys::session::own_group()),
+            false => Messages::standard_error(verbosity),
+        }
+    }
 }
 
 impl Context {
@@ -117,7 +125,7 @@ impl Context {
             program: "mh".to_owned(),
             host,
             machine: LazyLock::new(machine),
-            messages: Messages::with_progress(Verbosity::Normal, terminals.obeys_orders),
+            messages: terminals.messages(Verbosity::Normal),
             unfinished: Unfinished::default(),
             last_acts: LastActs::default(),
             terminals,

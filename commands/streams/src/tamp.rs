@@ -43,7 +43,7 @@ use parking_lot::Mutex;
 use plan::{Direction, Job};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use terminal::{Messages, Progress, ProgressSample, Verbosity, quote};
+use terminal::{Progress, ProgressSample, Verbosity, quote};
 
 /// How messages begin.
 const NAME: &str = "mh tamp";
@@ -245,7 +245,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
 /// What all names have in common.
 fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failure> {
     args.shared.settle(&context.settings.crew);
-    context.messages = Messages::with_progress(verbosity(args), context.terminals.obeys_orders);
+    context.messages = context.terminals.messages(verbosity(args));
     let inputs = plan::look(context, args)?;
     let verb = if args.list { "list" } else { inputs.direction.verb(args.test) };
     for (path, why) in &inputs.left_alone {

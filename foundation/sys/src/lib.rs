@@ -24,6 +24,7 @@ pub mod process_tree;
 pub mod reap;
 pub mod robust_mark;
 pub mod scheduling;
+pub mod session;
 pub mod shared_words;
 pub mod signals;
 pub mod spawn;

@@ -297,6 +297,6 @@ mod tests {
         let below = descendants(root)[0].pid;
         end(&[root]);
         child.wait().expect("it ends");
-        until(|| reap::group_of(below).is_none());
+        until(|| crate::session::group_of(below).is_none());
     }
 }

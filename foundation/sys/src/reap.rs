@@ -124,11 +124,6 @@ pub fn next_ended_of_group(leader: Pid) -> io::Result<Option<Ended>> {
     wait_for_end(-leader.as_raw_nonzero().get())
 }
 
-/// The process group of a process, also of one that has ended and is not reaped.
-pub fn group_of(process: Pid) -> Option<Pid> {
-    rustix::process::getpgid(Some(process)).ok()
-}
-
 /// Whether any process of the group is there, ended and not reaped ones included. While one is, its number stays taken.
 pub fn is_group_there(leader: Pid) -> bool {
     // SAFETY: a plain system call; signal 0 only asks.
@@ -264,8 +259,6 @@ mod tests {
     #[test]
     fn own_group_is_there() {
         let own = rustix::process::getpid();
-        let group = group_of(own).expect("every process is in one");
-        assert!(is_group_there(group));
-        assert_eq!(group_of(Pid::from_raw(i32::MAX).expect("above 0")), None);
+        assert!(crate::session::group_of(own).is_none_or(is_group_there), "or its leader is outside of this container");
     }
 }

@@ -385,7 +385,7 @@ mod tests {
             streams: [nothing.as_fd(), writer.as_fd(), nothing.as_fd()],
         };
         let pid = spawner.spawn(&launch).expect("sh starts");
-        assert_eq!(rustix::process::getpgid(Some(pid)).ok(), Some(pid));
+        assert_eq!(crate::session::group_of(pid), Some(pid));
         drop(writer);
         let mut said = String::new();
         reader.read_to_string(&mut said).expect("readable");

@@ -4,6 +4,7 @@
 use crate::quote::printable;
 use crate::screen::Screen;
 use parking_lot::Mutex;
+use rustix::process::Pid;
 use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Write};
@@ -62,12 +63,13 @@ const HINTS_REMEMBERED: usize = 64;
 impl Messages {
     /// Messages on standard error, lines alone.
     pub fn standard_error(verbosity: Verbosity) -> Self {
-        Self::through(Screen::standard_error(false), verbosity)
+        Self::through(Screen::plain(), verbosity)
     }
 
-    /// Messages on standard error, and progress below them where it is a terminal that `obeys_orders` to the cursor.
-    pub fn with_progress(verbosity: Verbosity, obeys_orders: bool) -> Self {
-        Self::through(Screen::standard_error(obeys_orders), verbosity)
+    /// Messages on standard error, and progress below them while it is a terminal in whose foreground `own_group` is: this process's
+    /// group, none where that has no number in this container.
+    pub fn with_progress(verbosity: Verbosity, own_group: Option<Pid>) -> Self {
+        Self::through(Screen::drawn_by(own_group), verbosity)
     }
 
     fn through(screen: Screen, verbosity: Verbosity) -> Self {

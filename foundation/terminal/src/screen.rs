@@ -3,6 +3,7 @@
 //! better place to say so.
 
 use parking_lot::{Mutex, MutexGuard};
+use rustix::process::Pid;
 use std::io::{self, IsTerminal, Write};
 
 /// Standard error, or what a test puts in its place.
@@ -27,8 +28,8 @@ struct Surface {
 enum View {
     /// Nowhere: not a terminal.
     None,
-    /// On the terminal that is standard error, as wide as it is at the moment.
-    StandardError,
+    /// On the terminal that is standard error, as wide as it is at the moment, by processes of this group.
+    StandardError(Option<Pid>),
     /// On a pretended terminal.
     #[cfg(test)]
     Pretended { columns: usize },
@@ -38,8 +39,14 @@ enum View {
 const ERASE_TO_END: &str = "\x1b[K";
 
 impl Screen {
-    pub(crate) fn standard_error(can_be_drawn_on: bool) -> Self {
-        let view = if can_be_drawn_on && io::stderr().is_terminal() { View::StandardError } else { View::None };
+    /// Standard error; nothing is drawn.
+    pub(crate) fn plain() -> Self {
+        Self::new(Box::new(io::stderr()), View::None)
+    }
+
+    /// Standard error, drawn on by the group of this process.
+    pub(crate) fn drawn_by(own_group: Option<Pid>) -> Self {
+        let view = if io::stderr().is_terminal() { View::StandardError(own_group) } else { View::None };
         Self::new(Box::new(io::stderr()), view)
     }
 
@@ -62,7 +69,7 @@ impl Screen {
     pub(crate) fn columns(&self) -> Option<usize> {
         match self.view {
             View::None => None,
-            View::StandardError => in_foreground().then(terminal_columns),
+            View::StandardError(own_group) => in_foreground(own_group).then(terminal_columns),
             #[cfg(test)]
             View::Pretended { columns } => Some(columns),
         }
@@ -164,9 +171,9 @@ impl Surface {
 }
 
 /// Whether this process may draw: in the background it would write across the shell's prompt, or be stopped for trying.
-fn in_foreground() -> bool {
+fn in_foreground(own_group: Option<Pid>) -> bool {
     // A terminal that is not this session's has no foreground of ours, and refuses the question.
-    rustix::termios::tcgetpgrp(rustix::stdio::stderr()).map_or(true, |group| group == rustix::process::getpgrp())
+    rustix::termios::tcgetpgrp(rustix::stdio::stderr()).map_or(true, |group| Some(group) == own_group)
 }
 
 fn terminal_columns() -> usize {

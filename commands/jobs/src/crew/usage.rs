@@ -3,10 +3,11 @@
 
 use crew::budget::census::{Census, CensusRun};
 use machine::Host;
-use rustix::process::{Pid, getsid};
+use rustix::process::Pid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 use sys::process_tree::Processes;
+use sys::session::session_of;
 
 /// Cores that each run uses.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,8 +72,8 @@ pub struct OwnSession(BTreeSet<u32>);
 impl OwnSession {
     /// Asks for each run of `census`.
     pub fn of(census: &Census) -> Self {
-        let Ok(own) = getsid(None) else { return Self::default() };
-        let is_own = |pid: &u32| Pid::from_raw(pid.cast_signed()).is_some_and(|pid| getsid(Some(pid)) == Ok(own));
+        let Some(own) = session_of(None) else { return Self::default() };
+        let is_own = |pid: &u32| Pid::from_raw(pid.cast_signed()).and_then(|pid| session_of(Some(pid))) == Some(own);
         Self(census.runs.iter().filter(|run| run.detail.is_near).map(|run| run.pid).filter(is_own).collect())
     }
 

@@ -7,9 +7,9 @@ use crate::tree::{Spent, Survivor};
 use rustix::process::{Pid, getpid};
 use std::time::Instant;
 use sys::reap::{
-    Changed, Ended, Stopped, group_of, is_group_there, next_changed, next_ended_of_group, next_to_reap, reap,
-    signal_group,
+    Changed, Ended, Stopped, is_group_there, next_changed, next_ended_of_group, next_to_reap, reap, signal_group,
 };
+use sys::session::group_of;
 use sys::signals::number;
 
 /// What is known of a job whose process has ended or may end.

@@ -8,7 +8,8 @@ use machine::Host;
 use rustix::process::{Pid, getpid};
 use std::num::NonZeroI32;
 use sys::process_tree::{self, Processes};
-use sys::reap::{group_of, signal_group, signal_process};
+use sys::reap::{signal_group, signal_process};
+use sys::session::group_of;
 use sys::signals::number;
 
 /// What is known of an orphan that is this process's child now.

@@ -2,11 +2,12 @@
 //! reads the terminal from there (SIGTTIN), or changes it (SIGTTOU). Such a job gets the terminal until it ends, one after another.
 
 use rustix::fs::{Mode, OFlags};
-use rustix::process::{Pid, getpgrp};
+use rustix::process::Pid;
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use sys::reap::{Stopped, signal_group};
+use sys::session::own_group;
 use sys::signals::number;
 
 /// When a job gets the terminal.
@@ -91,7 +92,7 @@ impl Foreground {
 
     /// Whether the terminal is this run's to give.
     fn is_ours(&self) -> bool {
-        self.foreground_group() == Some(getpgrp())
+        self.foreground_group().is_some_and(|group| Some(group) == own_group())
     }
 
     fn turn(&self) -> ForegroundTurn {
@@ -119,8 +120,8 @@ impl Foreground {
             return false;
         }
         self.holder = None;
-        if let Some(terminal) = &self.terminal {
-            let _gone_with_its_window = tcsetpgrp(terminal, getpgrp());
+        if let (Some(terminal), Some(own)) = (&self.terminal, own_group()) {
+            let _gone_with_its_window = tcsetpgrp(terminal, own);
         }
         true
     }
