@@ -189,7 +189,7 @@ impl Rows {
 
     fn hashes(&self) -> Vec<Case> {
         let row = |algorithm: &str, rivals: Vec<Rival>, truth: &str| {
-            let ours = format!("@MH sum -a {algorithm} @LARGE | {VALUES}");
+            let ours = format!("@MH sum --untagged -a {algorithm} @LARGE | {VALUES}");
             self.row(
                 &format!("{algorithm}, one file"),
                 "large",
@@ -255,7 +255,7 @@ impl Rows {
                 self.rival([&format!("xargs -P {tool}"), tool, &theirs], target),
                 self.rival([tool, tool, &format!("xargs -0 {tool} < @NAMES | {values}")], Target::none()),
             ];
-            let ours = format!("@MH sum -r -a {algorithm} @SMALL | {values}");
+            let ours = format!("@MH sum --untagged -r -a {algorithm} @SMALL | {values}");
             let truth = format!("xargs -0 {tool} < @NAMES | {values}");
             self.row(&format!("{algorithm}, small files"), "small", &ours, rivals, &truth, self.names())
         };
