@@ -11,6 +11,7 @@ mod fake;
 mod files;
 pub mod fit;
 pub mod groups;
+pub mod host;
 mod listing;
 pub mod looker;
 pub mod model;

@@ -42,7 +42,7 @@ impl Host {
     }
 
     /// Where `path` of the host lies in this process's file system. On the real host a relative path stays one.
-    pub(crate) fn locate(&self, path: &Path) -> PathBuf {
+    pub fn locate(&self, path: &Path) -> PathBuf {
         if self.is_real { path.to_owned() } else { self.root.join(path.strip_prefix("/").unwrap_or(path)) }
     }
 

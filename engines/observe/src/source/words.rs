@@ -45,6 +45,12 @@ pub fn text_of(bytes: &[u8]) -> String {
     text
 }
 
+/// The beginning of `text`: at most so many bytes, and no half letter.
+pub fn beginning(text: &str, bytes_most: usize) -> &str {
+    let end = (0..=bytes_most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
