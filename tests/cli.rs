@@ -37,6 +37,7 @@ runners! {
     xjobs_does_and_says_what_is_written_down: "xjobs";
     pstime_does_and_says_what_is_written_down: "pstime";
     ceiling_does_and_says_what_is_written_down: "ceiling";
+    sysstat_does_and_says_what_is_written_down: "sysstat";
     systime_does_and_says_what_is_written_down: "systime";
     fit_does_and_says_what_is_written_down: "fit";
     innodb_does_and_says_what_is_written_down: "innodb";

@@ -44,7 +44,7 @@ pub struct Feed {
 }
 
 enum Source {
-    Live { sampler: Box<HostSampler>, pace: Pace, wanted: SampleContent, looker: Option<Box<Looker>> },
+    Live { sampler: Box<HostSampler>, pace: Box<Pace>, wanted: SampleContent, looker: Option<Box<Looker>> },
     Recorded { player: Box<Player<BufReader<File>>>, path: PathBuf },
 }
 
@@ -98,7 +98,7 @@ impl Feed {
             _ if names_the_ended => Tier::Taskstats,
             _ => Tier::NoRights,
         };
-        let pace = pace(command, interval, 1)?;
+        let pace = Box::new(pace(command, interval, 1)?);
         let source = Source::Live { sampler, pace, wanted, looker: None };
         let watcher = Some(std::process::id());
         Ok(Self { command, source, recorder: None, accounts: accounts(), tier, watcher })
@@ -110,9 +110,19 @@ impl Feed {
             // Their counters do, but which processes have moved, and who waits, is known for less.
             self.tier = if sampler.use_thread_list() { Tier::Bpf } else { Tier::NoRights };
             *looker = Some(Box::new(Looker::open(host).map_err(|error| failure(self.command, &error))?));
-            *paced = pace(self.command, interval, LOOKS)?;
+            **paced = pace(self.command, interval, LOOKS)?;
         }
         Ok(self)
+    }
+
+    /// From the next sample on, one every `interval`. Nothing changes where that is what it is.
+    pub fn set_interval(&mut self, interval: Duration) -> Result<(), Failure> {
+        if let Source::Live { pace: paced, looker, .. } = &mut self.source
+            && paced.interval() != interval
+        {
+            **paced = pace(self.command, interval, if looker.is_some() { LOOKS } else { 1 })?;
+        }
+        Ok(())
     }
 
     /// In which function of the kernel a thread waits now; none in a recording, or without the rights.

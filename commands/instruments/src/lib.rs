@@ -6,12 +6,14 @@ mod feed;
 mod fit;
 mod pstime;
 mod shares;
+mod sysstat;
 mod systime;
 mod targets;
 
 pub use ceiling::ENTRY as CEILING;
 pub use fit::ENTRY as FIT;
 pub use pstime::ENTRY as PSTIME;
+pub use sysstat::ENTRY as SYSSTAT;
 pub use systime::ENTRY as SYSTIME;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};

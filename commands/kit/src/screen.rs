@@ -60,7 +60,7 @@ impl<C: ScreenContent> ScreenView for LiveScreen<C> {
         }
         let at = self.content.position();
         match key {
-            Key::Letter('q') | Key::Escape => KeyEffect::Leave,
+            Key::Letter('q') | Key::Escape | Key::Interrupt => KeyEffect::Leave,
             Key::Letter('?' | 'h') => {
                 self.is_help = true;
                 KeyEffect::Draw
@@ -72,7 +72,7 @@ impl<C: ScreenContent> ScreenView for LiveScreen<C> {
             Key::Home => self.go_to(0),
             Key::End => self.go_to(usize::MAX),
             Key::Letter(letter) => self.content.letter(letter),
-            Key::Enter => KeyEffect::Stay,
+            Key::Enter | Key::Left | Key::Right | Key::Backspace | Key::Function(_) => KeyEffect::Stay,
         }
     }
 

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, Command};
 use mh_archives::TAR;
 use mh_databases::INNODB;
 use mh_digests::SUM;
-use mh_instruments::{CEILING, FIT, PSTIME, SYSTIME};
+use mh_instruments::{CEILING, FIT, PSTIME, SYSSTAT, SYSTIME};
 #[cfg(feature = "mtwrite")]
 use mh_jobs::MTWRITE;
 use mh_jobs::{CREW, XJOBS};
@@ -34,6 +34,7 @@ pub const COMMANDS: &[Entry] = &[
     #[cfg(feature = "mtwrite")]
     MTWRITE,
     INNODB,
+    SYSSTAT,
     PSTIME,
     CEILING,
     SYSTIME,

@@ -35,6 +35,7 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "rm" -d 'Remove files and tree
 complete -c mh -n "__fish_mh_needs_command" -f -a "sum" -d 'Compute and check digests of files on all cores, several in one read'
 complete -c mh -n "__fish_mh_needs_command" -f -a "mtwrite" -d 'Run an unmodified program whose new files are written by other threads'
 complete -c mh -n "__fish_mh_needs_command" -f -a "innodb" -d 'Check the pages of InnoDB tablespaces on all cores'
+complete -c mh -n "__fish_mh_needs_command" -f -a "sysstat" -d 'Show every metric of this host at a glance, and what is wrong with it'
 complete -c mh -n "__fish_mh_needs_command" -f -a "pstime" -d 'Show the CPU time of processes over an interval, with its error'
 complete -c mh -n "__fish_mh_needs_command" -f -a "ceiling" -d 'Show whether the machine is maxed out, by which threads, and what would help'
 complete -c mh -n "__fish_mh_needs_command" -f -a "systime" -d 'Show where the time of system calls goes'
@@ -425,6 +426,19 @@ complete -c mh -n "__fish_mh_using_subcommand innodb" -s v -l verbose -d 'Print 
 complete -c mh -n "__fish_mh_using_subcommand innodb" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s V -l version -d 'Print version'
+complete -c mh -n "__fish_mh_using_subcommand sysstat" -l record -d 'Write every look to FILE, or to a file a day in the directory DIR; one that is there is gone on with' -r -F
+complete -c mh -n "__fish_mh_using_subcommand sysstat" -l keep -d 'Remove files of a --record DIR that are older than so many days' -r
+complete -c mh -n "__fish_mh_using_subcommand sysstat" -l replay -d 'Show a recording, with the same keys' -r -F
+complete -c mh -n "__fish_mh_using_subcommand sysstat" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c mh -n "__fish_mh_using_subcommand sysstat" -l plain -d 'A line an interval, also on a terminal'
+complete -c mh -n "__fish_mh_using_subcommand sysstat" -l once -d 'The screen\'s text once, after one interval: the first 40 processes, or all with --long'
+complete -c mh -n "__fish_mh_using_subcommand sysstat" -l header -d 'Without processes'
+complete -c mh -n "__fish_mh_using_subcommand sysstat" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand sysstat" -l csv -d 'Print comma-separated values'
+complete -c mh -n "__fish_mh_using_subcommand sysstat" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
+complete -c mh -n "__fish_mh_using_subcommand sysstat" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s p -l pid -d 'This process (may be given again)' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s n -l count -d 'Repeat COUNT times, then print averages; 0 goes on until Ctrl-C' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s C -l name -d 'Processes of this name (may be given again)' -r

@@ -14,3 +14,4 @@ pub mod sampler;
 pub mod snapshot;
 mod sources;
 pub mod values;
+pub mod verdict;

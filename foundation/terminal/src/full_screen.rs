@@ -68,10 +68,20 @@ pub enum Key {
     PageUp,
     /// A screen on.
     PageDown,
+    /// Cursor keys.
+    Left,
+    /// Cursor keys.
+    Right,
     /// Return.
     Enter,
-    /// Escape, or Ctrl-C.
+    /// The key that takes back a letter.
+    Backspace,
+    /// F1, F2 ...
+    Function(u8),
+    /// Escape.
     Escape,
+    /// Ctrl-C: leaves, whatever is open.
+    Interrupt,
 }
 
 /// Why the screen was left.
@@ -271,8 +281,12 @@ fn read_keys(events: &SyncSender<Event>) {
 fn translate(code: KeyCode, modifiers: KeyModifiers) -> Option<Event> {
     let key = match code {
         KeyCode::Char('z') if modifiers.contains(KeyModifiers::CONTROL) => return Some(Event::Suspend),
-        KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => Key::Escape,
+        KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => Key::Interrupt,
         KeyCode::Char(letter) => Key::Letter(letter),
+        KeyCode::Left => Key::Left,
+        KeyCode::Right => Key::Right,
+        KeyCode::Backspace => Key::Backspace,
+        KeyCode::F(number) => Key::Function(number),
         KeyCode::Up => Key::Up,
         KeyCode::Down => Key::Down,
         KeyCode::Home => Key::Home,
@@ -331,18 +345,39 @@ impl Canvas<'_> {
 
     /// The same in a colour.
     pub fn tinted(&mut self, row: usize, text: &str, tint: Tint) {
-        let style = Style::new().add_modifier(Modifier::BOLD);
-        self.styled(
-            row,
-            text,
-            match tint {
-                Tint::Bold => style,
-                Tint::Good => style.fg(Color::Green),
-                Tint::Warning => style.fg(Color::Yellow),
-                Tint::Bad => style.fg(Color::Red),
-                Tint::Dim => Style::new().add_modifier(Modifier::DIM),
-            },
-        );
+        self.styled(row, text, style_of(tint));
+    }
+
+    /// Pieces of text one after the other on line `row`, from `column` on, each in its tint, cut off after `width` columns. Says
+    /// how many columns they took.
+    pub fn pieces<'a>(
+        &mut self,
+        row: usize,
+        column: usize,
+        width: usize,
+        pieces: impl IntoIterator<Item = (&'a str, Option<Tint>)>,
+    ) -> usize {
+        let end = column.saturating_add(width).min(self.width());
+        let mut at = column;
+        for (text, tint) in pieces {
+            if row >= self.height() || at >= end {
+                break;
+            }
+            let (x, y) = (u16::try_from(at).unwrap_or(u16::MAX), u16::try_from(row).unwrap_or(u16::MAX));
+            let style = tint.map_or_else(Style::new, style_of);
+            let (next, _) = self.buffer.set_stringn(x, y, printable(text), end - at, style);
+            at = usize::from(next);
+        }
+        at.saturating_sub(column)
+    }
+
+    /// Reverses a line's colours over `width` columns: the chosen one.
+    pub fn reverse(&mut self, row: usize, width: usize) {
+        if row < self.height() {
+            let (width, row) = (width.min(self.width()), u16::try_from(row).unwrap_or(u16::MAX));
+            let area = Rect::new(0, row, u16::try_from(width).unwrap_or(u16::MAX), 1);
+            self.buffer.set_style(area, Style::new().add_modifier(Modifier::REVERSED));
+        }
     }
 
     fn styled(&mut self, row: usize, text: &str, style: Style) {
@@ -373,6 +408,17 @@ impl Canvas<'_> {
                 self.line(row, line);
             }
         }
+    }
+}
+
+fn style_of(tint: Tint) -> Style {
+    let style = Style::new().add_modifier(Modifier::BOLD);
+    match tint {
+        Tint::Bold => style,
+        Tint::Good => style.fg(Color::Green),
+        Tint::Warning => style.fg(Color::Yellow),
+        Tint::Bad => style.fg(Color::Red),
+        Tint::Dim => Style::new().add_modifier(Modifier::DIM),
     }
 }
 

@@ -24,6 +24,7 @@ pub enum Woken {
 
 /// Deadlines at equal distances, and the signals that end waiting for them.
 pub struct Pace {
+    interval: Duration,
     part: Duration,
     parts: u32,
     passed: u32,
@@ -38,7 +39,12 @@ impl Pace {
         let mut members = ENDING.to_vec();
         members.push(number::SIGCHLD);
         let signals = SignalQueue::open(&members)?;
-        Ok(Self { part, parts: parts.max(1), passed: 0, next: Instant::now() + part, signals })
+        Ok(Self { interval, part, parts: parts.max(1), passed: 0, next: Instant::now() + part, signals })
+    }
+
+    /// The distance between two deadlines.
+    pub fn interval(&self) -> Duration {
+        self.interval
     }
 
     /// Counts from now on: what came before it, a first sample of ten thousand processes, takes its time.

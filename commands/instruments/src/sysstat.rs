@@ -1,0 +1,284 @@
+//! `mh sysstat`: every metric of a host at a glance. Reading order: SysstatArgs -> run -> local, keep, screen; the metrics and what is
+//! judged of them are `observe::host`.
+
+mod bands;
+mod export;
+mod help;
+mod keep;
+mod layout;
+mod line;
+mod local;
+mod orders;
+mod prompt;
+mod screen;
+mod session;
+mod table;
+mod words;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use keep::Keeper;
+use line::TintedLine;
+use local::LocalHost;
+use mh_kit::context::Context;
+use mh_kit::entry::{Entry, Group, Signals};
+use mh_kit::failure::{Failure, Outcome};
+use mh_kit::instrument::parse_interval;
+use mh_kit::instrument::{Format, FormatArgs};
+use mh_kit::report::{json_line, print_as};
+use observe::host::recording::SnapshotLog;
+use screen::SharedHost;
+use session::{HostSession, ShownMoment};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use table::TableChoice;
+
+/// How messages begin.
+const NAME: &str = "mh sysstat";
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry::new("sysstat", Group::See, Signals::Own, command, run);
+
+/// Show every metric of this host at a glance, and what is wrong with it
+///
+/// On a terminal a screen that is drawn anew each INTERVAL; elsewhere, or with --plain, a line each, as vmstat prints. The first line says
+/// what holds the host back, by whom, and what would help.
+#[derive(Args, Debug)]
+struct SysstatArgs {
+    /// Time between two looks [default: 1], then how many looks; without COUNT until Ctrl-C
+    #[arg(value_name = "INTERVAL [COUNT]", num_args = 0..=2)]
+    words: Vec<String>,
+
+    /// A line an interval, also on a terminal
+    #[arg(long, conflicts_with_all = ["once"])]
+    plain: bool,
+
+    /// The screen's text once, after one interval: the first 40 processes, or all with --long
+    #[arg(long)]
+    once: bool,
+
+    /// Without processes
+    #[arg(long, hide_short_help = true)]
+    header: bool,
+
+    /// Write every look to FILE, or to a file a day in the directory DIR; one that is there is gone on with
+    #[arg(long, value_name = "FILE|DIR")]
+    record: Option<PathBuf>,
+
+    /// Remove files of a --record DIR that are older than so many days
+    #[arg(long, value_name = "DAYS", requires = "record", value_parser = clap::value_parser!(u32).range(1..=36_500), hide_short_help = true)]
+    keep: Option<u32>,
+
+    /// Show a recording, with the same keys
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record"])]
+    replay: Option<PathBuf>,
+
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+fn command() -> Command {
+    let usage = "mh sysstat [OPTIONS] [INTERVAL [COUNT]]\n       mh sysstat [OPTIONS] --replay FILE";
+    SysstatArgs::augment_args(Command::new("sysstat")).override_usage(usage).after_help(
+        "Examples:\n  mh sysstat                            this host, on a screen; ? shows the keys\n  \
+         mh sysstat --once                     one look as text\n  \
+         mh sysstat 5 12 | tee log             a line every five seconds, for a minute\n  \
+         mh sysstat --record /var/log/mh 10 --keep 30   a file a day, for 30 days\n  \
+         mh sysstat --replay /var/log/mh/20261129.mhstat   b jumps to a time",
+    )
+}
+
+/// How often, and how many times; 0 for no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Looks {
+    interval: Duration,
+    count: Option<u64>,
+}
+
+/// What is looked at where nobody says: what people expect of a monitor.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+impl Looks {
+    /// Reads `[INTERVAL [COUNT]]`.
+    fn read(words: &[String]) -> Result<Self, Failure> {
+        let wrong = |message: String| Failure::Usage { command: NAME, message };
+        let mut looks = Self { interval: INTERVAL, count: None };
+        if let Some(word) = words.first() {
+            let quoted = terminal::quote_text(word);
+            looks.interval = parse_interval(word).map_err(|reason| wrong(format!("INTERVAL is {quoted}: {reason}")))?;
+        }
+        if let Some(word) = words.get(1) {
+            let count = word.parse().ok().filter(|count| *count > 0);
+            looks.count = Some(count.ok_or_else(|| {
+                wrong(format!("COUNT is {}: a number above 0 is needed", terminal::quote_text(word)))
+            })?);
+        }
+        Ok(looks)
+    }
+}
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let args = SysstatArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    if let Some(path) = &args.replay {
+        return replay(context, &args, path);
+    }
+    let looks = Looks::read(&args.words)?;
+    let mut host = LocalHost::open(NAME, &context.host, looks.interval)?;
+    let facts = host.facts();
+    let keeper = args.record.as_ref().map(|path| Keeper::open(NAME, path, args.keep, facts.clone()));
+    let mut keeper = keeper.transpose()?;
+    let is_text = args.format.format() == Format::Text;
+    let has_screen = context.terminals.have_a_screen() && is_text && !args.plain && !args.once && looks.count.is_none();
+    let mut session = HostSession::local(facts);
+    if has_screen {
+        screen::show(NAME, session, looks.interval, false, |shared| bring(&mut host, shared, keeper.as_mut()))?;
+        return Ok(Outcome::Done);
+    }
+    let (mut looked, mut printed) = (0, 0);
+    let count = if args.once { Some(1) } else { looks.count };
+    loop {
+        let (snapshot, is_last) = host.next()?;
+        let told = keeper.as_mut().and_then(|keeper| keeper.write(&snapshot));
+        told.into_iter().for_each(|text| context.messages.warning(NAME, &text, &[]));
+        session.push(snapshot);
+        let shown = session.latest();
+        // The first look is what the others are counted from.
+        if shown.earlier.is_some() {
+            looked += 1;
+            if !is_only_recorded(&args) {
+                print_as(NAME, &text(&args, &session, &shown, printed))?;
+                printed += 1;
+            }
+        }
+        if is_last || count.is_some_and(|count| looked >= count) {
+            return Ok(Outcome::Done);
+        }
+    }
+}
+
+/// Whether nothing is to be printed: a recording that nobody looks at.
+fn is_only_recorded(args: &SysstatArgs) -> bool {
+    args.record.is_some() && !args.plain && !args.once && args.format.format() == Format::Text
+}
+
+/// Brings snapshots to the screen.
+fn bring(host: &mut LocalHost, shared: &SharedHost, mut keeper: Option<&mut Keeper>) -> Result<(), Failure> {
+    loop {
+        host.set_interval(shared.interval())?;
+        let (snapshot, is_last) = host.next()?;
+        if let Some(keeper) = &mut keeper {
+            // The screen is no place for it; the gap is marked in the recording.
+            let _told_in_the_file = keeper.write(&snapshot);
+        }
+        shared.session.lock().push(snapshot);
+        shared.ring();
+        if is_last {
+            return Ok(());
+        }
+    }
+}
+
+/// Shows a recording.
+fn replay(context: &Context, args: &SysstatArgs, path: &Path) -> Result<Outcome, Failure> {
+    let could_not = |operation: &str, reason: &str| Failure::Environment {
+        command: NAME,
+        message: format!("{operation} {}: {reason}", terminal::quote(path)),
+    };
+    let file = File::open(path).map_err(|error| could_not("open", &sys::error_text::message(&error)))?;
+    let log = SnapshotLog::open(file).map_err(|error| could_not("read", &sys::error_text::message(&error)))?;
+    if log.damaged_bytes > 0 {
+        let text = format!("{}: {} bytes are damaged and were skipped", terminal::quote(path), log.damaged_bytes);
+        context.messages.warning(NAME, &text, &[]);
+    }
+    let mut session = HostSession::recorded(log);
+    if session.places().is_empty() {
+        return Err(could_not("replay", "there is no sample of mh sysstat in it"));
+    }
+    let is_text = args.format.format() == Format::Text;
+    if context.terminals.have_a_screen() && is_text && !args.plain && !args.once {
+        screen::show(NAME, session, INTERVAL, true, play)?;
+        return Ok(Outcome::Done);
+    }
+    let places = if args.once { session.places().end - 1..session.places().end } else { session.places() };
+    let mut printed = 0;
+    for place in places {
+        let Some(shown) = session.at(place).filter(|shown| shown.earlier.is_some() || args.once) else { continue };
+        print_as(NAME, &text(args, &session, &shown, printed))?;
+        printed += 1;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Rings once a second, for a recording that is played.
+fn play(shared: &SharedHost) -> Result<(), Failure> {
+    let mut pace = mh_kit::instrument::pace::Pace::begin(INTERVAL, 1)
+        .map_err(|error| mh_kit::instrument::failure(NAME, &error))?;
+    while pace.sleep().map_err(|error| mh_kit::instrument::failure(NAME, &error))?
+        == mh_kit::instrument::pace::Woken::Due
+    {
+        shared.ring();
+    }
+    Ok(())
+}
+
+/// Columns of a text that no terminal bounds.
+const COLUMNS: usize = 100;
+/// Processes of a text.
+const PROCESSES: usize = 40;
+/// Lines between two headings.
+const HEADING_EVERY: u64 = 20;
+
+/// One interval as text.
+fn text(args: &SysstatArgs, session: &HostSession, shown: &ShownMoment, printed: u64) -> String {
+    let interval = shown.interval();
+    let look = args.format.look();
+    let lines = |lines: Vec<TintedLine>| lines.iter().map(|line| line.text(look.colour)).collect::<String>();
+    match args.format.format() {
+        Format::Json => json_line(&export::json(&interval, &session.facts, &session.accounts)),
+        Format::Csv if printed == 0 => format!("{}\n{}", export::CSV_HEADING, export::csv(&interval)),
+        Format::Csv => export::csv(&interval),
+        Format::Text if args.once || args.header => {
+            let clock = export::clock(interval.later.at.wall_ns);
+            let filling = session.filling();
+            let standing = session.standing(&clock, "", &filling);
+            let width = look.columns.unwrap_or(COLUMNS).max(40);
+            let mut all = layout::above(
+                &interval,
+                &standing,
+                layout::ExpandedBands { devices: true, ..Default::default() },
+                width,
+                COLUMNS,
+            );
+            if !args.header {
+                let snapshot = &shown.later;
+                let processes = table::shown(snapshot, &session.accounts, &TableChoice::default());
+                let most = if look.cut.is_none() && look.columns.is_some() { usize::MAX } else { PROCESSES };
+                all.push(table::heading(table::ProcessOrder::Cpu, &bands::process_count(snapshot)));
+                all.extend(processes.iter().take(most).map(|process| table::row(process, snapshot, &session.accounts)));
+                all.extend(table::rest(snapshot));
+            }
+            lines(all)
+        }
+        Format::Text => {
+            let heading = printed
+                .is_multiple_of(HEADING_EVERY)
+                .then(|| TintedLine::tinted(export::PLAIN_HEADING, terminal::Tint::Bold));
+            lines(heading.into_iter().chain([export::plain(&interval)]).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_an_interval_and_a_count() {
+        let read = |words: &[&str]| Looks::read(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).ok();
+        assert_eq!(read(&[]), Some(Looks { interval: INTERVAL, count: None }));
+        assert_eq!(read(&["500ms", "3"]), Some(Looks { interval: Duration::from_millis(500), count: Some(3) }));
+        for bad in [&["0"][..], &["web7"], &["1", "0"], &["1", "x"]] {
+            assert_eq!(read(bad), None, "{bad:?}");
+        }
+    }
+}

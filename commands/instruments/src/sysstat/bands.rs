@@ -1,0 +1,405 @@
+//! The bands of the screen above the processes: header, CPUs, memory, disks and network, file systems and groups. Pure: an interval in,
+//! lines out. What is zero is left out, and what does not fit is counted: nothing falls off silently.
+
+use super::line::{TintedLine, age, count, latency, limit, millions, percent, size, whole_percent};
+use observe::host::fields::*;
+use observe::host::interval::HostInterval;
+use observe::host::recording::HostFacts;
+use observe::host::snapshot::Snapshot;
+use observe::host::values::InstanceId;
+use observe::host::verdict::file_system_use;
+use terminal::Tint;
+
+/// What stands beside the interval in the header.
+#[derive(Clone, Debug, Default)]
+pub struct HostStanding<'a> {
+    /// The host.
+    pub facts: HostFacts,
+    /// The time of day.
+    pub clock: &'a str,
+    /// How often it is looked at, or what is going on instead: `every 1 s`, `HELD`, `replay`.
+    pub pace: &'a str,
+    /// File systems that fill: name and seconds to full.
+    pub filling: &'a [(String, f64)],
+}
+
+/// `web7  up 41d 3h  8 cpu, 24 G  linux 6.18   13:06:54  every 1 s   self 0.3 % 6 MB`
+pub fn header(interval: &HostInterval<'_>, standing: &HostStanding<'_>) -> TintedLine {
+    let gauge = |field| interval.gauge(field);
+    let facts = &standing.facts;
+    let kernel: String = facts.kernel.split('.').take(2).collect::<Vec<_>>().join(".");
+    let up = gauge(UPTIME).map(|ns| format!("  up {}", age(ns as f64 / 1e9))).unwrap_or_default();
+    let memory = gauge(MEM_TOTAL).map(|bytes| format!(", {}", size(bytes))).unwrap_or_default();
+    let cpus = gauge(CPUS_ONLINE).map(|cpus| format!("  {cpus} cpu{memory}")).unwrap_or_default();
+    let own = interval.share(SELF_CPU).map(|share| format!("  self {} %", terminal::error_digits(share * 100.0)));
+    let resident = gauge(SELF_MEMORY).map(|bytes| format!(" {}", size(bytes))).unwrap_or_default();
+    let line = TintedLine::tinted(&facts.name, Tint::Bold).and(format!("{up}{cpus}"));
+    let line = if kernel.is_empty() { line } else { line.and(format!("  linux {kernel}")) };
+    line.and(format!("  {}  {}", standing.clock, standing.pace)).and(own.map(|own| own + &resident).unwrap_or_default())
+}
+
+/// Time of all CPUs, 0 to 1 of them all, in the order of [`PARTS`].
+pub fn cpu_shares(interval: &HostInterval<'_>) -> Option<[f64; PARTS.len()]> {
+    let growth = |field| interval.growth(field).unwrap_or(0) as f64;
+    let parts = PARTS.map(|(_, fields)| fields.iter().map(|field| growth(*field)).sum::<f64>());
+    let all: f64 = parts.iter().sum();
+    interval.earlier.filter(|_| all > 0.0).map(|_| parts.map(|part| part / all))
+}
+
+/// What CPUs do, by name.
+pub const PARTS: [(&str, &[FieldId]); 6] = [
+    ("usr", &[CPU_USER, CPU_NICE, CPU_GUEST]),
+    ("sys", &[CPU_SYSTEM]),
+    ("irq", &[CPU_IRQ, CPU_SOFTIRQ]),
+    ("st", &[CPU_STEAL]),
+    ("io", &[CPU_IOWAIT]),
+    ("idle", &[CPU_IDLE]),
+];
+
+/// Shares in which CPUs work for this host.
+pub fn busy(shares: &[f64; PARTS.len()]) -> f64 {
+    shares[0] + shares[1] + shares[2]
+}
+
+/// CPUs: all together, then the busiest by name.
+pub fn cpu(interval: &HostInterval<'_>, width: usize) -> Vec<TintedLine> {
+    let Some(shares) = cpu_shares(interval) else {
+        return vec![TintedLine::tinted("cpu", Tint::Bold).and("  the first figures come with the next look")];
+    };
+    let busy = busy(&shares);
+    let line =
+        TintedLine::tinted("cpu", Tint::Bold).and_tinted(format!(" {:>5} %", percent(busy)), limit(busy, 0.8, 0.95));
+    let is_shown = |(at, share): &(usize, &f64)| *at < 2 || **share >= 0.0005;
+    let parts = shares.iter().enumerate().take(5).filter(is_shown);
+    let parts: String = parts.map(|(at, share)| format!(" {} {}", PARTS[at].0, percent(*share))).collect();
+    let cpus = interval.gauge(CPUS_ONLINE).unwrap_or(1).max(1) as f64;
+    // Each CPU meets a tick 100 times a second: that is how often each share was asked for.
+    let asked = (interval.seconds().unwrap_or(1.0) * 100.0 * cpus).max(1.0);
+    let error = (shares[0].max(shares[1]) * (1.0 - shares[0].max(shares[1])) / asked).sqrt() * 2.0;
+    let line = line.and(format!(" {parts} (±{})", percent(error)));
+    let queue = interval.gauge(RUNNABLE).unwrap_or(0) as f64;
+    let line = line.and("  runq ").and_tinted(count(queue), limit(queue / cpus, 1.01, 2.0));
+    let rate = |field| interval.rate(field).map(count).unwrap_or_else(|| "-".to_owned());
+    let pressure = interval.share(PSI_CPU_SOME);
+    let line = line.and(format!("  ctx {}/s", rate(SWITCHES)));
+    let line = match pressure {
+        Some(share) => line.and("  psi ").and_tinted(percent(share), limit(share, 0.2, 0.5)),
+        None => line,
+    };
+    let load = [LOAD_1, LOAD_5, LOAD_15].map(|field| interval.gauge(field).unwrap_or(0) as f64 / 100.0);
+    let forks = interval.rate(FORKS).filter(|rate| *rate >= 0.5).map(|rate| format!("  forks {}/s", count(rate)));
+    let tail =
+        format!("load {:.2} {:.2} {:.2}{}{}", load[0], load[1], load[2], forks.unwrap_or_default(), limits(interval));
+    let room = width.saturating_sub(terminal::columns(&tail) + 7);
+    vec![line, TintedLine::of("     ").and(busiest(interval, room)).and(format!("  {tail}"))]
+}
+
+/// `cpu3 99  cpu0 97  5 below 30`, in at most `room` columns.
+fn busiest(interval: &HostInterval<'_>, room: usize) -> String {
+    let mut cpus = each_cpu(interval);
+    cpus.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(other.0)));
+    let mut text = String::new();
+    let mut shown = 0;
+    for (name, share) in &cpus {
+        let one = format!("{}{name} {}", if text.is_empty() { "" } else { "  " }, whole_percent(*share));
+        let rest = if shown + 1 < cpus.len() { 14 } else { 0 };
+        if text.len() + one.len() + rest > room {
+            break;
+        }
+        text.push_str(&one);
+        shown += 1;
+    }
+    match cpus.get(shown) {
+        Some((_, most)) if shown > 0 => format!("{text}  {} to {}", cpus.len() - shown, whole_percent(*most)),
+        Some(_) => format!("{} cpus", cpus.len()),
+        None => text,
+    }
+}
+
+/// How busy each CPU is, 0 to 1, in the kernel's order.
+pub fn each_cpu<'a>(interval: &HostInterval<'a>) -> Vec<(&'a str, f64)> {
+    let of = |(instance, name): (InstanceId, &'a str)| {
+        let growth = |field| interval.growth_of(field, instance).map(|growth| growth as f64);
+        let works = growth(EACH_USER)? + growth(EACH_SYSTEM)? + growth(EACH_IRQ)?;
+        let rests = growth(EACH_STEAL)? + growth(EACH_IOWAIT).unwrap_or(0.0) + growth(EACH_IDLE).unwrap_or(0.0);
+        (works + rests > 0.0).then(|| (name, works / (works + rests)))
+    };
+    let mut all: Vec<(&str, f64)> = interval.instances(EACH_USER).filter_map(of).collect();
+    let number = |name: &str| name.trim_start_matches("cpu").parse::<u32>().unwrap_or(u32::MAX);
+    all.sort_by_key(|(name, _)| number(name));
+    all
+}
+
+/// What this process's groups allow, where that is less than the host.
+fn limits(interval: &HostInterval<'_>) -> String {
+    let online = interval.gauge(CPUS_ONLINE).unwrap_or(0).saturating_mul(1000);
+    let allowed = interval.gauge(LIMIT_CPUS).filter(|limit| *limit < online);
+    let text = allowed.map(|limit| format!("  limit {:.1} cpu", limit as f64 / 1000.0)).unwrap_or_default();
+    let held = |field| interval.instances(field).filter_map(|(group, _)| interval.growth_of(field, group)).sum::<u64>();
+    let (periods, throttled) = (held(GROUP_PERIODS), held(GROUP_THROTTLED));
+    if throttled == 0 { text } else { format!("{text}  throttled {throttled} of {periods}") }
+}
+
+/// A cell a CPU: tenths of its time that it was busy; `.` for none. `columns` cells a line.
+pub fn cpu_map(interval: &HostInterval<'_>, width: usize) -> Vec<TintedLine> {
+    let cpus = each_cpu(interval);
+    // Rows of 8, 16, 32 or 64, so that a place is found again.
+    let columns = [64, 32, 16, 8].into_iter().find(|columns| columns + columns / 8 + 6 <= width).unwrap_or(8);
+    let rows = cpus.chunks(columns).enumerate().map(|(row, cpus)| {
+        let mut line = TintedLine::tinted(format!("{:>5} ", row * columns), Tint::Dim);
+        for (at, (_, share)) in cpus.iter().enumerate() {
+            if at > 0 && at % 8 == 0 {
+                line = line.and(" ");
+            }
+            let tenths = (share * 10.0).floor().clamp(0.0, 9.0) as u32;
+            let cell = if *share < 0.005 { ".".to_owned() } else { tenths.to_string() };
+            line = line.and_tinted(cell, limit(*share, 0.8, 0.97));
+        }
+        line
+    });
+    rows.collect()
+}
+
+/// Memory and swap.
+pub fn memory(interval: &HostInterval<'_>) -> Vec<TintedLine> {
+    let gauge = |field| interval.gauge(field);
+    let Some(total) = gauge(MEM_TOTAL).filter(|total| *total > 0) else { return Vec::new() };
+    let of = |field| gauge(field).unwrap_or(0);
+    let available = gauge(MEM_AVAILABLE).unwrap_or_else(|| of(MEM_FREE));
+    let used = total.saturating_sub(of(MEM_FREE));
+    let cache = of(MEM_CACHED).saturating_add(of(MEM_BUFFERS)).saturating_sub(of(MEM_SHARED));
+    let short = 1.0 - available as f64 / total as f64;
+    let line = TintedLine::tinted("mem", Tint::Bold).and(format!(
+        " {:>5}/{}  app {} file {}",
+        size(used),
+        size(total),
+        size(of(MEM_APP)),
+        size(cache)
+    ));
+    let more = [
+        ("shared", of(MEM_SHARED)),
+        ("slab", of(MEM_SLAB).saturating_add(of(MEM_SLAB_CACHE))),
+        ("huge", of(HUGE_TOTAL)),
+        ("arc", of(MEM_ARC)),
+    ];
+    let more: String = more
+        .into_iter()
+        .filter(|(_, bytes)| *bytes >= total / 200)
+        .map(|(name, bytes)| format!(" {name} {}", size(bytes)))
+        .collect();
+    let line = line.and(format!("{more}  free for use ")).and_tinted(size(available), limit(short, 0.9, 0.97));
+    let waits = interval.share(PSI_MEMORY_SOME).zip(interval.share(PSI_MEMORY_FULL));
+    let line = match waits {
+        Some((some, full)) => {
+            line.and("  psi ").and_tinted(format!("{}/{}", percent(some), percent(full)), limit(full, 0.02, 0.1))
+        }
+        None => line,
+    };
+    vec![line, swap(interval)]
+}
+
+fn swap(interval: &HostInterval<'_>) -> TintedLine {
+    let of = |field| interval.gauge(field).unwrap_or(0);
+    let rate = |field| interval.rate(field).unwrap_or(0.0);
+    let line = match of(SWAP_TOTAL) {
+        0 => TintedLine::of("     swap none"),
+        total => TintedLine::of(format!("     swap {}/{}", size(total.saturating_sub(of(SWAP_FREE))), size(total))),
+    };
+    let moved = rate(SWAPPED_IN) + rate(SWAPPED_OUT);
+    let line = if moved > 0.0 {
+        line.and_tinted(
+            format!("  in {}/s out {}/s", size(rate(SWAPPED_IN) as u64), size(rate(SWAPPED_OUT) as u64)),
+            Some(Tint::Warning),
+        )
+    } else {
+        line
+    };
+    let limit_text = match (interval.gauge(LIMIT_HEADROOM), interval.gauge(LIMIT_MEMORY)) {
+        (Some(left), Some(limit)) => format!("  limit {} ({} left)", size(limit), size(left)),
+        _ => String::new(),
+    };
+    let dirty = of(MEM_DIRTY).saturating_add(of(MEM_WRITEBACK));
+    let line = line.and(format!("  dirty {}  faults {}/s", size(dirty), count(rate(FAULTS))));
+    let major = rate(FAULTS_MAJOR);
+    let line = line.and_tinted(format!("  major {}/s", count(major)), limit(major, 100.0, 1000.0)).and(limit_text);
+    match interval.growth(OOM_KILLS).unwrap_or(0) {
+        0 => line,
+        kills => line.and_tinted(format!("  oom {kills}"), Some(Tint::Bad)),
+    }
+}
+
+/// Disks that moved, the busiest first; at most `most` lines, heading included.
+pub fn disks(interval: &HostInterval<'_>, most: usize) -> Vec<TintedLine> {
+    let mut rows: Vec<(f64, TintedLine)> =
+        interval.instances(DISK_BUSY).filter_map(|(disk, name)| disk_row(interval, disk, name)).collect();
+    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let all = interval.instances(DISK_BUSY).count();
+    let (total, resting) = (rows.len(), all - rows.len());
+    let mut lines = vec![TintedLine::tinted("disk      util   r/s   w/s  rMB/s  wMB/s await queue", Tint::Bold)];
+    let room = most.saturating_sub(1);
+    let shown = if total > room { room.saturating_sub(1) } else { total };
+    lines.extend(rows.into_iter().take(shown).map(|(_, line)| line));
+    let folded = match (total - shown, resting) {
+        (0, 0) => None,
+        (0, 1) if shown == 0 => Some(" the one disk is at rest".to_owned()),
+        (0, resting) => Some(format!(" {resting} at rest")),
+        (more, 0) => Some(format!(" +{more} less busy")),
+        (more, resting) => Some(format!(" +{more} less busy, {resting} at rest")),
+    };
+    lines.extend(folded.filter(|_| lines.len() < most).map(|text| TintedLine::tinted(text, Tint::Dim)));
+    lines
+}
+
+fn disk_row(interval: &HostInterval<'_>, disk: InstanceId, name: &str) -> Option<(f64, TintedLine)> {
+    let rate = |field| interval.rate_of(field, disk).unwrap_or(0.0);
+    let (reads, writes, flushes) = (rate(DISK_READS), rate(DISK_WRITES), rate(DISK_FLUSHES));
+    let busy = interval.share_of(DISK_BUSY, disk)?;
+    if reads + writes + flushes <= 0.0 && busy <= 0.0 {
+        return None;
+    }
+    let waited = rate(DISK_READ_TIME) + rate(DISK_WRITE_TIME);
+    let await_s = waited / 1e9 / (reads + writes).max(f64::MIN_POSITIVE);
+    let await_s = if reads + writes > 0.0 { await_s } else { 0.0 };
+    let queue = interval.share_of(DISK_QUEUE, disk).unwrap_or(0.0);
+    let line = TintedLine::of(format!(" {:<8}", terminal::shorten_middle(&terminal::printable(name), 8)))
+        .and_tinted(format!("{:>4}%", whole_percent(busy.min(1.0))), limit(busy, 0.7, 0.95))
+        .and(format!(
+            "{:>6}{:>6}{:>7}{:>7}",
+            count(reads),
+            count(writes),
+            millions(rate(DISK_READ)),
+            millions(rate(DISK_WRITTEN))
+        ))
+        .and_tinted(format!("{:>6}", latency(await_s)), limit(await_s, 0.02, 0.1))
+        .and(format!("{queue:>6.1}"));
+    Some((busy, line))
+}
+
+/// Interfaces that moved, the busiest first, then TCP; at most `most` lines, heading included.
+pub fn network(interval: &HostInterval<'_>, most: usize) -> Vec<TintedLine> {
+    let rate = |field, instance| interval.rate_of(field, instance).unwrap_or(0.0);
+    let mut rows: Vec<(f64, TintedLine)> = Vec::new();
+    let mut all = 0;
+    for (interface, name) in interval.instances(NET_RECEIVED) {
+        all += 1;
+        let (received, sent) = (rate(NET_RECEIVED, interface) * 8.0, rate(NET_SENT, interface) * 8.0);
+        if received + sent <= 0.0 {
+            continue;
+        }
+        let lost: f64 = [NET_ERRORS_IN, NET_DROPS_IN, NET_ERRORS_OUT, NET_DROPS_OUT]
+            .into_iter()
+            .map(|field| rate(field, interface))
+            .sum();
+        let line = TintedLine::of(format!(
+            " {:<9}{:>8}{:>8}",
+            terminal::shorten_middle(&terminal::printable(name), 9),
+            millions(received),
+            millions(sent)
+        ));
+        let line =
+            if lost > 0.0 { line.and_tinted(format!(" lost {}/s", count(lost)), Some(Tint::Warning)) } else { line };
+        rows.push((received + sent, line));
+    }
+    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let mut lines = vec![TintedLine::tinted("net       rx Mb/s tx Mb/s", Tint::Bold)];
+    let (room, total) = (most.saturating_sub(2), rows.len());
+    lines.extend(rows.into_iter().take(room).map(|(_, line)| line));
+    let (more, resting) = (total.saturating_sub(room), all - total);
+    let tcp = tcp(interval);
+    let folded = [(more, "more"), (resting, "rest")].into_iter().filter(|(count, _)| *count > 0);
+    let folded: Vec<String> = folded.map(|(count, what)| format!("{count} {what}")).collect();
+    let folded = if folded.is_empty() { String::new() } else { format!("  {}", folded.join(", ")) };
+    lines.extend(Some(tcp.and_tinted(folded, Some(Tint::Dim))).filter(|_| lines.len() < most));
+    lines
+}
+
+fn tcp(interval: &HostInterval<'_>) -> TintedLine {
+    let rate = |field| interval.rate(field).unwrap_or(0.0);
+    let (sent, again) = (rate(TCP_SENT), rate(TCP_RETRANSMITTED));
+    let share = if sent > 0.0 { again / sent } else { 0.0 };
+    let line = TintedLine::of(format!(" tcp {}", count(interval.gauge(TCP_ESTABLISHED).unwrap_or(0) as f64)));
+    let line = line.and("  again ").and_tinted(format!("{}%", percent(share)), limit(share, 0.005, 0.02));
+    match interval.growth(LISTEN_DROPS).unwrap_or(0) {
+        0 => line,
+        drops => line.and_tinted(format!("  refused {drops}"), Some(Tint::Bad)),
+    }
+}
+
+/// Below this a file system is not told by name where there is little room.
+const FS_NOTABLE: f64 = 0.80;
+
+/// `fs   /var 91 %, full in 6h   +4 below 80 %`, the fullest first.
+pub fn file_systems(interval: &HostInterval<'_>, standing: &HostStanding<'_>, most: usize) -> TintedLine {
+    let line = TintedLine::tinted("fs  ", Tint::Bold);
+    let mut used: Vec<(f64, &str)> = interval
+        .instances(FS_SIZE)
+        .filter_map(|(instance, place)| Some((file_system_use(interval, instance)?, place)))
+        .collect();
+    used.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let silent: Vec<&str> = interval.instances(FS_SILENT).map(|(_, place)| place).collect();
+    if used.is_empty() && silent.is_empty() {
+        return line.and(" none known yet");
+    }
+    let mut line =
+        silent.iter().take(2).fold(line, |line, place| line.and_tinted(format!(" {place} silent "), Some(Tint::Bad)));
+    let is_told = |at: usize, share: f64| at == 0 || (at < most && share >= FS_NOTABLE);
+    let told = used.iter().enumerate().take_while(|(at, (share, _))| is_told(*at, *share)).count();
+    for (share, place) in &used[..told] {
+        let full = standing
+            .filling
+            .iter()
+            .find(|(name, _)| name == place)
+            .map(|(_, seconds)| format!(", full in {}", age(*seconds)));
+        line =
+            line.and(format!(" {place} ")).and_tinted(format!("{} %", whole_percent(*share)), limit(*share, 0.9, 0.98));
+        line = line.and(full.unwrap_or_default()).and(" ");
+    }
+    match used.get(told) {
+        Some((next, _)) => {
+            line.and_tinted(format!("  +{} up to {} %", used.len() - told, whole_percent(*next)), Some(Tint::Dim))
+        }
+        None => line,
+    }
+}
+
+/// The groups that use most of what they may, or most CPU time where they have no limit; at most `most`.
+pub fn groups(interval: &HostInterval<'_>, most: usize) -> Vec<TintedLine> {
+    let mut rows: Vec<(f64, TintedLine)> = Vec::new();
+    for (group, path) in interval.instances(GROUP_USED) {
+        let Some(cores) = interval.share_of(GROUP_USED, group).filter(|cores| *cores >= 0.005) else { continue };
+        let limit_cores = interval.gauge_of(GROUP_QUOTA, group).map(|millicores| millicores as f64 / 1000.0);
+        let share = limit_cores.map(|limit| cores / limit.max(0.001));
+        let name = observe::source::control_group::unit(path);
+        let line = TintedLine::of(format!(" {:<24} ", terminal::shorten_middle(&terminal::printable(name), 24)));
+        let line = match (share, limit_cores) {
+            (Some(share), Some(cores)) => line
+                .and_tinted(format!("{:>3} %", whole_percent(share)), limit(share, 0.8, 0.95))
+                .and(format!(" of {cores:.1} cpu")),
+            _ => line.and(format!("{cores:.2} cpu")),
+        };
+        let memory = interval.gauge_of(GROUP_MEMORY, group).map(|bytes| format!("  {}", size(bytes)));
+        let of = interval.gauge_of(GROUP_MEMORY_LIMIT, group).map(|bytes| format!(" of {}", size(bytes)));
+        let line = line.and(memory.map(|memory| memory + &of.unwrap_or_default()).unwrap_or_default());
+        let throttled = interval.growth_of(GROUP_THROTTLED, group).unwrap_or(0);
+        let line =
+            if throttled > 0 { line.and_tinted(format!("  throttled {throttled}"), Some(Tint::Bad)) } else { line };
+        rows.push((share.unwrap_or(cores / 1000.0), line));
+    }
+    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let more = rows.len().saturating_sub(most);
+    let mut lines: Vec<TintedLine> = rows.into_iter().take(most).map(|(_, line)| line).collect();
+    if more > 0
+        && let Some(last) = lines.last_mut()
+    {
+        *last = last.clone().and_tinted(format!("  +{more} groups"), Some(Tint::Dim));
+    }
+    lines
+}
+
+/// What processes and the rest used, for the heading of their table.
+pub fn process_count(snapshot: &Snapshot) -> String {
+    format!("{}, {} run", snapshot.rest.count, snapshot.rest.running)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! Recordings on disk: one file, or a file a day in a directory, the oldest of which are removed. A disk that is full is told once; what
+//! could not be written is marked when there is room again.
+
+use mh_kit::failure::{Failure, with_causes};
+use observe::host::recording::{HostFacts, SnapshotWriter};
+use observe::host::snapshot::Snapshot;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use sys::civil_time::local;
+
+/// How a day's file ends.
+const SUFFIX: &str = ".mhstat";
+/// Processes that are kept of each moment.
+pub const PROCESSES: usize = 25;
+
+/// Writes snapshots to disk.
+pub struct Keeper {
+    place: Place,
+    facts: HostFacts,
+    open: Option<(PathBuf, SnapshotWriter<File>)>,
+    is_failing: bool,
+}
+
+enum Place {
+    File(PathBuf),
+    Days { directory: PathBuf, keep: Option<u32> },
+}
+
+impl Keeper {
+    /// To a file, or into a directory that is there. Nothing is written yet, but what can be wrong is found.
+    pub fn open(command: &'static str, path: &Path, keep: Option<u32>, facts: HostFacts) -> Result<Self, Failure> {
+        let place =
+            if path.is_dir() { Place::Days { directory: path.to_owned(), keep } } else { Place::File(path.to_owned()) };
+        let mut keeper = Self { place, facts, open: None, is_failing: false };
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        keeper
+            .open_for(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
+            .map_err(|message| Failure::Environment { command, message })?;
+        Ok(keeper)
+    }
+
+    /// Writes `snapshot`. Returns what is to be told: that writing failed, or that it goes on.
+    pub fn write(&mut self, snapshot: &Snapshot) -> Option<String> {
+        let written = self.open_for(snapshot.at.wall_ns).and_then(|()| match &mut self.open {
+            Some((path, writer)) => writer
+                .write(snapshot.clone(), PROCESSES)
+                .map_err(|error| format!("write {}: {}", terminal::quote(&*path), sys::error_text::message(&error))),
+            None => Ok(()),
+        });
+        match (written, std::mem::replace(&mut self.is_failing, false)) {
+            (Ok(()), false) => None,
+            (Ok(()), true) => Some("writing the recording goes on; what is missing is marked in it".to_owned()),
+            (Err(message), was_failing) => {
+                self.is_failing = true;
+                (!was_failing).then(|| format!("could not {message}; goes on when that is possible again"))
+            }
+        }
+    }
+
+    /// Opens the file that this moment belongs to.
+    fn open_for(&mut self, wall_ns: u64) -> Result<(), String> {
+        let path = match &self.place {
+            Place::File(path) => path.clone(),
+            Place::Days { directory, .. } => {
+                directory.join(format!("{}{SUFFIX}", day(wall_ns).ok_or("find today's date")?))
+            }
+        };
+        if self.open.as_ref().is_some_and(|(open, _)| *open == path) {
+            return Ok(());
+        }
+        let in_words =
+            |error: std::io::Error| format!("open {}: {}", terminal::quote(&path), sys::error_text::message(&error));
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(in_words)?;
+        check_ours(&mut file).map_err(|reason| format!("record to {}: {reason}", terminal::quote(&path)))?;
+        let begun = SnapshotWriter::begin(file, &self.facts, wall_ns);
+        let writer = begun.map_err(|error| format!("write {}: {}", terminal::quote(&path), with_causes(&error)))?;
+        self.open = Some((path, writer));
+        self.remove_old(wall_ns);
+        Ok(())
+    }
+
+    /// Removes the files of days that are longer ago than they are kept.
+    fn remove_old(&self, wall_ns: u64) {
+        let Place::Days { directory, keep: Some(keep) } = &self.place else { return };
+        let oldest = day(wall_ns.saturating_sub(u64::from(*keep) * 86_400_000_000_000));
+        let (Some(oldest), Ok(entries)) = (oldest, std::fs::read_dir(directory)) else { return };
+        for entry in entries.filter_map(Result::ok) {
+            let name = entry.file_name();
+            let day = name.to_str().and_then(|name| name.strip_suffix(SUFFIX));
+            let is_day = |day: &&str| day.len() == 8 && day.bytes().all(|digit| digit.is_ascii_digit());
+            if day.filter(is_day).is_some_and(|day| day < oldest.as_str()) {
+                let _somebody_else_did = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// A file that holds something else is not appended to.
+fn check_ours(file: &mut File) -> Result<(), String> {
+    let mut mark = [0; 2];
+    match file.read(&mut mark) {
+        Ok(0) => Ok(()),
+        Ok(_) if mark == observe::host::envelope::MARK => Ok(()),
+        Ok(_) => Err("it is there, and is no recording".to_owned()),
+        Err(error) => Err(sys::error_text::message(&error)),
+    }
+}
+
+/// `20261129`.
+fn day(wall_ns: u64) -> Option<String> {
+    let at = local(i64::try_from(wall_ns / 1_000_000_000).ok()?)?;
+    Some(format!("{:04}{:02}{:02}", at.year, at.month, at.day))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use observe::host::recording::SnapshotLog;
+
+    const DAY_NS: u64 = 86_400_000_000_000;
+
+    fn snapshot(wall_ns: u64) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        snapshot.at.wall_ns = wall_ns;
+        snapshot
+    }
+
+    #[test]
+    fn a_directory_has_a_file_a_day_and_old_ones_go() {
+        let place = tempfile::tempdir().expect("a directory");
+        let mut keeper = Keeper::open("x", place.path(), Some(2), HostFacts::default()).expect("opened");
+        std::fs::write(place.path().join("notes.mhstat"), "x").expect("written");
+        let today = 20_000 * DAY_NS + DAY_NS / 2;
+        for day in 0..4 {
+            assert_eq!(keeper.write(&snapshot(today + day * DAY_NS)), None);
+        }
+        let mut names: Vec<String> = std::fs::read_dir(place.path())
+            .expect("listed")
+            .map(|entry| entry.expect("read").file_name().into_string().expect("text"))
+            .collect();
+        names.retain(|name| name.starts_with("2024") || name == "notes.mhstat");
+        names.sort();
+        assert_eq!(names.len(), 4, "three days and what is none: {names:?}");
+    }
+
+    #[test]
+    fn a_file_is_gone_on_with_and_what_is_no_recording_is_left_alone() {
+        let place = tempfile::tempdir().expect("a directory");
+        let path = place.path().join("r");
+        for second in [1, 2] {
+            let mut keeper = Keeper::open("x", &path, None, HostFacts::default()).expect("opened");
+            assert_eq!(keeper.write(&snapshot(second)), None);
+        }
+        use observe::host::history::FrameStore;
+        assert_eq!(SnapshotLog::open(File::open(&path).expect("there")).expect("readable").count(), 2);
+        std::fs::write(&path, "something else").expect("written");
+        assert!(Keeper::open("x", &path, None, HostFacts::default()).is_err());
+        assert_eq!(std::fs::read(&path).expect("there"), b"something else");
+    }
+}

@@ -1,0 +1,85 @@
+//! This host, looked at once an interval: a sample of processes and threads, what is judged of them, and the values of the host.
+
+use crate::feed::{Feed, Step};
+use machine::Host;
+use mh_kit::failure::Failure;
+use mh_kit::instrument::failure;
+use observe::ceiling::findings;
+use observe::groups::{Hierarchies, Hierarchy};
+use observe::host::recording::HostFacts;
+use observe::host::sampler::{Since, SnapshotSampler};
+use observe::host::snapshot::Snapshot;
+use observe::model::{Idlers, Interval};
+use observe::sample::HostSample;
+use observe::sampler::{Depth, ProcessSelection, SampleContent, Sleepers, Texts};
+use std::time::Duration;
+
+/// Snapshots of this host, one after the other.
+pub struct LocalHost {
+    feed: Feed,
+    sampler: SnapshotSampler,
+    quota: Option<Hierarchy>,
+    interval: Interval,
+    earlier: HostSample,
+    later: HostSample,
+    has_begun: bool,
+}
+
+impl LocalHost {
+    /// Looks every `interval`.
+    pub fn open(command: &'static str, host: &Host, interval: Duration) -> Result<Self, Failure> {
+        let wanted = SampleContent {
+            who: ProcessSelection::Everybody,
+            texts: Texts::OfAll,
+            depth: Depth::Threads,
+            sleepers: Sleepers::Trusted,
+        };
+        Ok(Self {
+            feed: Feed::live(command, host, interval, wanted)?.with_looks(host, interval)?,
+            sampler: SnapshotSampler::open(host).map_err(|error| failure(command, &error))?,
+            quota: Hierarchies::find(host).quota,
+            interval: Interval::new(Idlers::Listed),
+            earlier: HostSample::default(),
+            later: HostSample::default(),
+            has_begun: false,
+        })
+    }
+
+    /// The next snapshot, when it is due, and whether it is the last, since somebody interrupted.
+    pub fn next(&mut self) -> Result<(Snapshot, bool), Failure> {
+        if !self.has_begun {
+            self.feed.first(&mut self.earlier)?;
+            self.has_begun = true;
+            return Ok((self.sampler.take(&self.earlier, None), false));
+        }
+        let mut step = Step::Child;
+        while step == Step::Child {
+            step = self.feed.next(&self.earlier, &mut self.later)?;
+        }
+        self.interval.update(&self.earlier, &self.later);
+        let found = findings(&self.interval, &self.earlier, &self.later, self.quota.as_ref());
+        let since = Since { interval: &self.interval, earlier: &self.earlier, findings: &found };
+        let snapshot = self.sampler.take(&self.later, Some(&since));
+        std::mem::swap(&mut self.earlier, &mut self.later);
+        Ok((snapshot, matches!(step, Step::Last | Step::End)))
+    }
+
+    /// From the next look on, looks every `interval`.
+    pub fn set_interval(&mut self, interval: Duration) -> Result<(), Failure> {
+        self.feed.set_interval(interval)
+    }
+
+    /// What its values do not tell.
+    pub fn facts(&self) -> HostFacts {
+        let system = rustix::system::uname();
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        HostFacts {
+            name: system.nodename().to_string_lossy().into_owned(),
+            kernel: system.release().to_string_lossy().into_owned(),
+            boot: boot.trim().to_owned(),
+            users: self.feed.accounts.all(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            tier: self.feed.tier.to_string(),
+        }
+    }
+}

@@ -1,0 +1,2 @@
+# Help: what it shows, by which options; examples that work.
+mh sysstat --help
