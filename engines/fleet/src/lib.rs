@@ -1,11 +1,13 @@
 //! Many hosts in one viewer: how hosts are found, why they are believed, and sessions that carry their samples.
 //! A sample is an opaque envelope here. Mute: shows nothing, reads no environment. Theory and threats: `README.md` beside the manifest.
 
+pub mod answer;
 mod base32;
 mod clock;
 mod error;
 pub mod keys;
 mod name;
+pub mod query;
 mod wire;
 
 pub use clock::wall_ms;
