@@ -4,10 +4,12 @@
 pub mod answer;
 mod base32;
 mod clock;
+pub mod envelope;
 mod error;
 pub mod keys;
 mod name;
 pub mod query;
+pub mod session;
 mod wire;
 
 pub use clock::wall_ms;
