@@ -2,6 +2,7 @@
 //! A host that is broken into can lie about itself and see nothing of others, because nothing on it is a secret of the fleet.
 
 mod host_pair;
+mod host_state;
 mod host_ticket;
 mod private_file;
 mod public_line;
@@ -9,9 +10,11 @@ mod rotation;
 mod seed;
 
 pub use host_pair::{HostPair, HostPublic};
+pub use host_state::HostState;
 pub use host_ticket::HostTicket;
 pub use public_line::{FeedRole, FleetPublic, KeyId, PublicLine};
 pub use rotation::Rotation;
 pub use seed::{FleetKeyFile, FleetPair, OlderPair};
 
-pub(crate) use private_file::{read_private, read_public, write_private};
+pub(crate) use private_file::{read_private, write_private};
+pub(crate) use seed::random;

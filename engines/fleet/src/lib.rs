@@ -1,6 +1,7 @@
 //! Many hosts in one viewer: how hosts are found, why they are believed, and sessions that carry their samples.
 //! A sample is an opaque envelope here. Mute: shows nothing, reads no environment. Theory and threats: `README.md` beside the manifest.
 
+pub mod agent;
 pub mod answer;
 mod base32;
 mod clock;
@@ -8,6 +9,7 @@ pub mod envelope;
 mod error;
 pub mod keys;
 mod name;
+mod network;
 pub mod query;
 pub mod session;
 mod wire;
