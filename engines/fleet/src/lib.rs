@@ -12,6 +12,8 @@ mod name;
 mod network;
 pub mod query;
 pub mod session;
+pub mod ssh;
+pub mod viewer;
 mod wire;
 
 pub use clock::wall_ms;

@@ -1,0 +1,5 @@
+//! Whole fleets: agents and viewers that talk over sockets. Parts of them are tested beside their code.
+
+mod loopback;
+mod ssh_hosts;
+mod stage;
