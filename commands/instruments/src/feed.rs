@@ -197,7 +197,8 @@ impl Feed {
         self.keep(Some(earlier), later, step)
     }
 
-    fn take(&mut self, earlier: Option<&HostSample>, later: &mut HostSample) -> Result<(), Failure> {
+    /// A sample at once, whenever it is due.
+    pub fn take(&mut self, earlier: Option<&HostSample>, later: &mut HostSample) -> Result<(), Failure> {
         match &mut self.source {
             Source::Live { sampler, wanted, looker, .. } => {
                 sampler.take(wanted, earlier, later).map_err(|error| failure(self.command, &error))?;

@@ -1,9 +1,14 @@
 //! `mh sysstat`: every metric of a host at a glance. Reading order: SysstatArgs -> run -> local, keep, screen; the metrics and what is
 //! judged of them are `observe::host`.
 
+mod agent;
 mod bands;
 mod export;
+mod feed_out;
+mod fleet;
+mod fleet_keys;
 mod help;
+mod hosts;
 mod keep;
 mod layout;
 mod line;
@@ -15,7 +20,10 @@ mod session;
 mod table;
 mod words;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use ::fleet::agent::DEFAULT_PORT;
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use fleet_keys::{EnrollArgs, KeyArgs};
+use hosts::{FleetPlaces, WantedHosts};
 use keep::Keeper;
 use line::TintedLine;
 use local::LocalHost;
@@ -44,9 +52,13 @@ pub const ENTRY: Entry = Entry::new("sysstat", Group::See, Signals::Own, command
 /// On a terminal a screen that is drawn anew each INTERVAL; elsewhere, or with --plain, a line each, as vmstat prints. The first line says
 /// what holds the host back, by whom, and what would help.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 struct SysstatArgs {
-    /// Time between two looks [default: 1], then how many looks; without COUNT until Ctrl-C
-    #[arg(value_name = "INTERVAL [COUNT]", num_args = 0..=2)]
+    #[command(subcommand)]
+    order: Option<FleetOrder>,
+
+    /// Time between two looks [default: 1], then how many, or hosts that ssh reaches: web[1-9], user@host
+    #[arg(value_name = "INTERVAL|COUNT|HOST")]
     words: Vec<String>,
 
     /// A line an interval, also on a terminal
@@ -74,44 +86,100 @@ struct SysstatArgs {
     replay: Option<PathBuf>,
 
     #[command(flatten)]
+    fleet: FleetArgs,
+
+    #[command(flatten)]
     format: FormatArgs,
 }
 
+/// Many hosts, as typed.
+#[derive(Args, Debug)]
+struct FleetArgs {
+    /// Read hosts from FILE, one a line (may be given again)
+    #[arg(long, value_name = "FILE")]
+    hosts: Vec<PathBuf>,
+
+    /// Look at this host alone, though this user has the key of a fleet
+    #[arg(long)]
+    alone: bool,
+
+    /// Be this host's agent: silent until a viewer of a fleet asks that it trusts (see mh sysstat key)
+    #[arg(short = 'd', long, conflicts_with_all = ["hosts", "record", "replay", "once", "plain"])]
+    daemon: bool,
+
+    /// The agents' port
+    #[arg(long, value_name = "PORT", default_value_t = DEFAULT_PORT, hide_short_help = true)]
+    port: u16,
+
+    /// Only this network interface (may be given again)
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    interface: Vec<String>,
+
+    /// How mh is called on hosts that ssh reaches
+    #[arg(long, value_name = "PROGRAM", default_value = "mh", hide_short_help = true)]
+    program: String,
+
+    /// Send samples to standard output, for a viewer elsewhere
+    #[arg(long, hide = true)]
+    feed: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum FleetOrder {
+    Key(KeyArgs),
+    Enroll(EnrollArgs),
+}
+
 fn command() -> Command {
-    let usage = "mh sysstat [OPTIONS] [INTERVAL [COUNT]]\n       mh sysstat [OPTIONS] --replay FILE";
+    let usage = "mh sysstat [OPTIONS] [INTERVAL [COUNT]]\n       mh sysstat [OPTIONS] [INTERVAL] HOST...\n       mh sysstat [OPTIONS] --replay FILE\n       \
+        mh sysstat -d\n       mh sysstat key|enroll ...";
     SysstatArgs::augment_args(Command::new("sysstat")).override_usage(usage).after_help(
         "Examples:\n  mh sysstat                            this host, on a screen; ? shows the keys\n  \
          mh sysstat --once                     one look as text\n  \
+         mh sysstat web[1-9] db1               these hosts by ssh, a row each; Enter opens one\n  \
          mh sysstat 5 12 | tee log             a line every five seconds, for a minute\n  \
          mh sysstat --record /var/log/mh 10 --keep 30   a file a day, for 30 days\n  \
          mh sysstat --replay /var/log/mh/20261129.mhstat   b jumps to a time",
     )
 }
 
-/// How often, and how many times; 0 for no end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How often, how many times, and at whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Looks {
     interval: Duration,
     count: Option<u64>,
+    /// For ssh; none for this host, or for the fleet.
+    hosts: Vec<String>,
 }
 
 /// What is looked at where nobody says: what people expect of a monitor.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 impl Looks {
-    /// Reads `[INTERVAL [COUNT]]`.
+    /// Reads `[INTERVAL] [COUNT|HOST...]`.
     fn read(words: &[String]) -> Result<Self, Failure> {
         let wrong = |message: String| Failure::Usage { command: NAME, message };
-        let mut looks = Self { interval: INTERVAL, count: None };
-        if let Some(word) = words.first() {
-            let quoted = terminal::quote_text(word);
-            looks.interval = parse_interval(word).map_err(|reason| wrong(format!("INTERVAL is {quoted}: {reason}")))?;
+        let mut looks = Self { interval: INTERVAL, count: None, hosts: Vec::new() };
+        let mut rest = words;
+        // What begins with a digit or a point is meant as a time; hosts by address are told by their points and colons.
+        let is_like_a_time = |word: &String| {
+            word.starts_with(|letter: char| letter.is_ascii_digit() || matches!(letter, '.' | '-'))
+                && word.matches(['.', ':']).count() < 2
+        };
+        if let Some((first, others)) = words.split_first().filter(|(first, _)| is_like_a_time(first)) {
+            let quoted = terminal::quote_text(first);
+            looks.interval =
+                parse_interval(first).map_err(|reason| wrong(format!("INTERVAL is {quoted}: {reason}")))?;
+            rest = others;
         }
-        if let Some(word) = words.get(1) {
-            let count = word.parse().ok().filter(|count| *count > 0);
-            looks.count = Some(count.ok_or_else(|| {
-                wrong(format!("COUNT is {}: a number above 0 is needed", terminal::quote_text(word)))
-            })?);
+        match rest {
+            [word] if rest.len() < words.len() && word.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let count = word.parse().ok().filter(|count| *count > 0);
+                let quoted = terminal::quote_text(word);
+                looks.count =
+                    Some(count.ok_or_else(|| wrong(format!("COUNT is {quoted}: a number above 0 is needed")))?);
+            }
+            hosts => looks.hosts = hosts.to_vec(),
         }
         Ok(looks)
     }
@@ -122,7 +190,27 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if let Some(path) = &args.replay {
         return replay(context, &args, path);
     }
+    let places = FleetPlaces::find();
+    let needs_home = || Failure::Environment { command: NAME, message: "find your home: HOME is not set".to_owned() };
+    match (&args.order, &args.fleet) {
+        (Some(FleetOrder::Key(key)), _) => return fleet_keys::key(NAME, &places.ok_or_else(needs_home)?, key),
+        (Some(FleetOrder::Enroll(enroll)), _) => {
+            return fleet_keys::enroll(NAME, context, &places.ok_or_else(needs_home)?, enroll);
+        }
+        (None, FleetArgs { daemon: true, port, interface, .. }) => {
+            return agent::run(NAME, context, &places.ok_or_else(needs_home)?, *port, interface.clone())
+                .map(|()| Outcome::Done);
+        }
+        _ => {}
+    }
     let looks = Looks::read(&args.words)?;
+    if args.fleet.feed {
+        let host = LocalHost::open(NAME, &context.host, looks.interval)?;
+        return feed_out::send(NAME, host).map(|()| Outcome::Done);
+    }
+    if let Some(outcome) = look_at_fleet(context, &args, &looks, places.as_ref())? {
+        return Ok(outcome);
+    }
     let mut host = LocalHost::open(NAME, &context.host, looks.interval)?;
     let facts = host.facts();
     let keeper = args.record.as_ref().map(|path| Keeper::open(NAME, path, args.keep, facts.clone()));
@@ -154,6 +242,43 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
             return Ok(Outcome::Done);
         }
     }
+}
+
+/// Shows many hosts, where some are named, or this user has the key of a fleet. None where this host alone is meant.
+fn look_at_fleet(
+    context: &Context,
+    args: &SysstatArgs,
+    looks: &Looks,
+    places: Option<&FleetPlaces>,
+) -> Result<Option<Outcome>, Failure> {
+    let is_text = args.format.format() == Format::Text;
+    let has_screen = context.terminals.have_a_screen() && is_text && !args.plain && !args.once && looks.count.is_none();
+    let are_named = !looks.hosts.is_empty() || !args.fleet.hosts.is_empty();
+    let has_key = || places.is_some_and(|places| places.key.exists());
+    // A script that asks for this host gets it, whoever's key is there.
+    let is_fleet = are_named || (has_screen && !args.fleet.alone && args.record.is_none() && has_key());
+    if !is_fleet {
+        return Ok(None);
+    }
+    if args.record.is_some() || !is_text {
+        let message = "--record, --json and --csv are of one host: run them there, by ssh".to_owned();
+        return Err(Failure::Usage { command: NAME, message });
+    }
+    let wanted = WantedHosts {
+        words: looks.hosts.clone(),
+        files: args.fleet.hosts.clone(),
+        port: args.fleet.port,
+        interfaces: args.fleet.interface.clone(),
+        program: args.fleet.program.clone(),
+    };
+    let mut viewer = hosts::viewer(NAME, &wanted, places, looks.interval)?;
+    if has_screen {
+        fleet::show(NAME, &mut viewer, looks.interval)?;
+    } else {
+        let count = if args.once { 1 } else { looks.count.unwrap_or(0) };
+        hosts::print(NAME, &mut viewer, looks.interval, count, args.format.look())?;
+    }
+    Ok(Some(Outcome::Done))
 }
 
 /// Whether nothing is to be printed: a recording that nobody looks at.
@@ -275,9 +400,15 @@ mod tests {
     #[test]
     fn words_are_an_interval_and_a_count() {
         let read = |words: &[&str]| Looks::read(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).ok();
-        assert_eq!(read(&[]), Some(Looks { interval: INTERVAL, count: None }));
-        assert_eq!(read(&["500ms", "3"]), Some(Looks { interval: Duration::from_millis(500), count: Some(3) }));
-        for bad in [&["0"][..], &["web7"], &["1", "0"], &["1", "x"]] {
+        let looks = |interval, count, hosts: &[&str]| {
+            Some(Looks { interval, count, hosts: hosts.iter().map(|host| (*host).to_owned()).collect() })
+        };
+        let half = Duration::from_millis(500);
+        assert_eq!((read(&[]), read(&["500ms", "3"])), (looks(INTERVAL, None, &[]), looks(half, Some(3), &[])));
+        assert_eq!(read(&["web7", "10.0.0.7"]), looks(INTERVAL, None, &["web7", "10.0.0.7"]));
+        assert_eq!(read(&["500ms", "root@db[1-9]"]), looks(half, None, &["root@db[1-9]"]));
+        assert_eq!(read(&["10.0.0.7"]), looks(INTERVAL, None, &["10.0.0.7"]));
+        for bad in [&["0"][..], &["1", "0"], &["-5"]] {
             assert_eq!(read(bad), None, "{bad:?}");
         }
     }

@@ -144,6 +144,24 @@ pub fn variable(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name)
 }
 
+/// Directories of this user's files, as the XDG base directory specification has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnDirectories {
+    /// What the user wants.
+    pub config: PathBuf,
+    /// What programs remember.
+    pub state: PathBuf,
+}
+
+/// This user's directories; none without a home.
+pub fn own_directories() -> Option<OwnDirectories> {
+    let named = |name| variable(name).filter(|directory| !directory.is_empty()).map(PathBuf::from);
+    let home = named("HOME");
+    let below = |place: &str| home.as_ref().map(|home| home.join(place));
+    let config = named("XDG_CONFIG_HOME").or_else(|| below(".config"))?.join("manyhands");
+    Some(OwnDirectories { config, state: named("XDG_STATE_HOME").or_else(|| below(".local/state"))?.join("manyhands") })
+}
+
 /// Where files lie that nobody is to find: `TMPDIR`, or `/tmp`.
 pub fn temporary_directory() -> PathBuf {
     variable("TMPDIR").filter(|directory| !directory.is_empty()).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)

@@ -14,6 +14,9 @@ use observe::sample::HostSample;
 use observe::sampler::{Depth, ProcessSelection, SampleContent, Sleepers, Texts};
 use std::time::Duration;
 
+/// So many intervals ago is too long to be told of.
+const OLD_PARTS: u64 = 5;
+
 /// Snapshots of this host, one after the other.
 pub struct LocalHost {
     feed: Feed,
@@ -56,12 +59,30 @@ impl LocalHost {
         while step == Step::Child {
             step = self.feed.next(&self.earlier, &mut self.later)?;
         }
+        Ok((self.judged(), matches!(step, Step::Last | Step::End)))
+    }
+
+    /// The snapshot of the later sample, which is then the earlier one.
+    fn judged(&mut self) -> Snapshot {
         self.interval.update(&self.earlier, &self.later);
         let found = findings(&self.interval, &self.earlier, &self.later, self.quota.as_ref());
         let since = Since { interval: &self.interval, earlier: &self.earlier, findings: &found };
         let snapshot = self.sampler.take(&self.later, Some(&since));
         std::mem::swap(&mut self.earlier, &mut self.later);
-        Ok((snapshot, matches!(step, Step::Last | Step::End)))
+        snapshot
+    }
+
+    /// A snapshot at once. What happened since the one before is in it, unless that is much longer ago than `interval`: then nobody asks for it.
+    pub fn take_now(&mut self, interval: Duration) -> Result<Snapshot, Failure> {
+        let oldest_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).saturating_mul(OLD_PARTS);
+        let age_ns = sys::cpu_clock::monotonic_ns().saturating_sub(self.earlier.at_ns);
+        if !self.has_begun || age_ns > oldest_ns {
+            self.feed.take(None, &mut self.earlier)?;
+            self.has_begun = true;
+            return Ok(self.sampler.take(&self.earlier, None));
+        }
+        self.feed.take(Some(&self.earlier), &mut self.later)?;
+        Ok(self.judged())
     }
 
     /// From the next look on, looks every `interval`.

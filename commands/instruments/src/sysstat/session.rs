@@ -2,7 +2,9 @@
 //! feed are the same from here on.
 
 use super::bands::HostStanding;
+use observe::host::envelope::{EnvelopeHead, EnvelopeKind, HEAD_BYTES, Opener};
 use observe::host::fields::{FS_FREE, FS_SIZE};
+use observe::host::frame::SnapshotDecoder;
 use observe::host::history::{FrameStore, HistoryReader, LiveHistory};
 use observe::host::interval::HostInterval;
 use observe::host::recording::{HostFacts, SnapshotLog};
@@ -41,6 +43,8 @@ pub struct HostSession {
     latest: ShownMoment,
     filling: FillingFileSystems,
     is_local: bool,
+    opener: Opener,
+    decoder: SnapshotDecoder,
 }
 
 enum Store {
@@ -68,18 +72,73 @@ impl HostSession {
         let accounts = Accounts::of(facts.users.clone());
         let (reader, latest, filling) =
             (HistoryReader::default(), ShownMoment::default(), FillingFileSystems::default());
-        Self { facts, accounts, store, reader, latest, filling, is_local: false }
+        Self {
+            facts,
+            accounts,
+            store,
+            reader,
+            latest,
+            filling,
+            is_local: false,
+            opener: Opener::default(),
+            decoder: SnapshotDecoder::default(),
+        }
     }
 
-    /// A snapshot has come. Says how it would be sent, where it is kept.
-    pub fn push(&mut self, snapshot: Snapshot) -> &[u8] {
-        let earlier = std::mem::take(&mut self.latest.later);
-        let earlier = (earlier.at.monotonic_ns > 0).then_some(earlier);
-        self.latest = ShownMoment { earlier, later: Arc::new(snapshot) };
+    /// A snapshot has come.
+    pub fn push(&mut self, snapshot: Snapshot) {
+        self.show(Arc::new(snapshot));
+        if let Store::Live(history) = &mut self.store {
+            history.push(&self.latest.later, KEPT_PROCESSES);
+        }
+    }
+
+    /// An envelope of another host has come. False where it is none, or what it holds cannot be understood.
+    pub fn push_envelope(&mut self, bytes: Vec<u8>) -> bool {
+        let Some(head) = EnvelopeHead::read(&bytes).filter(|head| head.confirms(&bytes[HEAD_BYTES..])) else {
+            return false;
+        };
+        let Some(kind) = head.kind else { return true };
+        let Some(body) = self.opener.open(&bytes[HEAD_BYTES..]) else { return false };
+        let frame = match kind {
+            EnvelopeKind::Frame(frame) => frame,
+            EnvelopeKind::Gap => return true,
+            EnvelopeKind::Host => {
+                let facts: Option<HostFacts> = serde_json::from_slice(&body).ok();
+                return facts.map(|facts| self.learn(facts)).is_some();
+            }
+        };
+        match self.decoder.decode(frame, &body) {
+            Ok(snapshot) => {
+                self.show(snapshot);
+                if let Store::Live(history) = &mut self.store {
+                    history.push_sealed(bytes);
+                }
+                true
+            }
+            // The frames behind it wait for the next key frame.
+            Err(_) => false,
+        }
+    }
+
+    /// What the host says of itself. Its name is the one by which it was asked for.
+    fn learn(&mut self, facts: HostFacts) {
+        let name = if self.facts.name.is_empty() { facts.name.clone() } else { std::mem::take(&mut self.facts.name) };
+        self.accounts = Accounts::of(facts.users.clone());
+        self.facts = HostFacts { name, ..facts };
+    }
+
+    fn show(&mut self, later: Arc<Snapshot>) {
+        let earlier = std::mem::replace(&mut self.latest.later, later);
+        let is_before = earlier.at.monotonic_ns > 0 && earlier.at.monotonic_ns < self.latest.later.at.monotonic_ns;
+        self.latest.earlier = is_before.then_some(earlier);
         self.filling.note(&self.latest.later);
-        match &mut self.store {
-            Store::Live(history) => history.push(&self.latest.later, KEPT_PROCESSES),
-            Store::Recorded(_) => &[],
+    }
+
+    /// Keeps at most so many bytes of its past.
+    pub fn set_limit(&mut self, bytes: usize) {
+        if let Store::Live(history) = &mut self.store {
+            history.set_limit(bytes);
         }
     }
 
@@ -119,12 +178,11 @@ impl HostSession {
     pub fn at(&mut self, place: usize) -> Option<ShownMoment> {
         let earlier = place.checked_sub(1).and_then(|before| self.read(before));
         let later = self.read(place)?;
-        let is_one_run = |earlier: &Snapshot| earlier.at.monotonic_ns < later.at.monotonic_ns;
-        let earlier = earlier.filter(is_one_run).map(Arc::new);
-        Some(ShownMoment { earlier, later: Arc::new(later) })
+        let earlier = earlier.filter(|earlier| earlier.at.monotonic_ns < later.at.monotonic_ns);
+        Some(ShownMoment { earlier, later })
     }
 
-    fn read(&mut self, place: usize) -> Option<Snapshot> {
+    fn read(&mut self, place: usize) -> Option<Arc<Snapshot>> {
         match &mut self.store {
             Store::Live(history) => self.reader.read(history, place),
             Store::Recorded(log) => self.reader.read(log, place),

@@ -119,7 +119,7 @@ impl SnapshotEncoder {
 /// Understands frames, one after the other.
 #[derive(Default)]
 pub struct SnapshotDecoder {
-    earlier: Option<Snapshot>,
+    earlier: Option<Arc<Snapshot>>,
     /// Numbers of metrics as the writer gave them, by ours; those we do not know have none.
     fields: HashMap<u64, Option<FieldId>>,
     texts: lists::KnownTexts,
@@ -139,11 +139,11 @@ impl SnapshotDecoder {
     }
 
     /// The snapshot of a frame.
-    pub fn decode(&mut self, kind: FrameKind, bytes: &[u8]) -> Result<Snapshot, FrameError> {
+    pub fn decode(&mut self, kind: FrameKind, bytes: &[u8]) -> Result<Arc<Snapshot>, FrameError> {
         let earlier = match kind {
             FrameKind::Key => {
                 self.begin_anew();
-                Snapshot::default()
+                Arc::default()
             }
             FrameKind::Delta => self.earlier.take().ok_or(FrameError::NothingBefore)?,
         };
@@ -171,7 +171,8 @@ impl SnapshotDecoder {
         if !has_moment {
             return Err(FrameError::Ends { at: bytes.len(), what: "a moment" });
         }
-        self.earlier = Some(snapshot.clone());
+        let snapshot = Arc::new(snapshot);
+        self.earlier = Some(Arc::clone(&snapshot));
         Ok(snapshot)
     }
 

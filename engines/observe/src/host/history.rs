@@ -5,6 +5,7 @@ use super::envelope::{EnvelopeHead, EnvelopeKind, HEAD_BYTES, Opener, Sealer};
 use super::frame::{FrameKind, SnapshotDecoder, SnapshotEncoder};
 use super::snapshot::Snapshot;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Envelopes with places, from which any snapshot can be made again.
 pub trait FrameStore {
@@ -28,7 +29,7 @@ pub struct HistoryReader {
 
 impl HistoryReader {
     /// The snapshot of a place; none where its frames are damaged, or there is none.
-    pub fn read(&mut self, store: &mut dyn FrameStore, place: usize) -> Option<Snapshot> {
+    pub fn read(&mut self, store: &mut dyn FrameStore, place: usize) -> Option<Arc<Snapshot>> {
         let key = (0..=place).rev().find(|place| store.kind(*place) == Some(FrameKind::Key))?;
         let first = match self.at {
             Some(at) if at >= key && at < place => at + 1,
@@ -63,6 +64,7 @@ pub struct LiveHistory {
     opener: Opener,
     kept: VecDeque<Vec<u8>>,
     bytes: usize,
+    bytes_max: Option<usize>,
     /// Frames that were taken away at the beginning.
     dropped: usize,
 }
@@ -77,16 +79,27 @@ impl LiveHistory {
         let wall_ns = snapshot.at.wall_ns;
         let (kind, frame) = self.encoder.encode(snapshot.clone(), processes);
         let sealed = self.sealer.seal(EnvelopeKind::Frame(kind), wall_ns, &frame);
+        self.push_sealed(sealed);
+        self.kept.back().map_or(&[], Vec::as_slice)
+    }
+
+    /// Keeps at most so many bytes from now on.
+    pub fn set_limit(&mut self, bytes: usize) {
+        self.bytes_max = Some(bytes);
+    }
+
+    /// Keeps an envelope with a frame as it came.
+    pub fn push_sealed(&mut self, sealed: Vec<u8>) {
         self.bytes += sealed.len();
         self.kept.push_back(sealed);
+        let bytes_max = self.bytes_max.unwrap_or(BYTES_MAX);
         // What follows a key frame that is gone cannot be read: all up to the next one goes.
-        while self.kept.len() > KEPT_MAX || self.bytes > BYTES_MAX && self.kept.len() > 1 {
+        while self.kept.len() > KEPT_MAX || self.bytes > bytes_max && self.kept.len() > 1 {
             self.drop_first();
             while self.kept.len() > 1 && self.kind(self.dropped) == Some(FrameKind::Delta) {
                 self.drop_first();
             }
         }
-        self.kept.back().map_or(&[], Vec::as_slice)
     }
 
     fn drop_first(&mut self) {
@@ -149,7 +162,7 @@ mod tests {
         let mut reader = HistoryReader::default();
         let places = [1999, 1998, 1997, 1400, 1401, 1402, history.first(), 1999];
         for place in places {
-            assert_eq!(reader.read(&mut history, place), Some(snapshot(place as u64)), "{place}");
+            assert_eq!(reader.read(&mut history, place), Some(Arc::new(snapshot(place as u64))), "{place}");
         }
         let gone = history.first() - 1;
         assert_eq!(reader.read(&mut history, gone), None);
