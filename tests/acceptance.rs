@@ -21,6 +21,7 @@ mod place;
 mod progress;
 mod survive;
 mod swaps;
+mod sysstat;
 mod systime;
 mod tar;
 mod timers;

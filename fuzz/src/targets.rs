@@ -4,6 +4,7 @@ pub mod bzip2_container;
 pub mod crc32c;
 pub mod cut_sizes;
 pub mod gzip_container;
+pub mod host_frames;
 pub mod inflate;
 pub mod innodb_page;
 pub mod job_blocks;
@@ -54,6 +55,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "kernel_text", run: kernel_text::run, seeds: kernel_text::seeds },
     Target { name: "kernel_types", run: kernel_types::run, seeds: kernel_types::seeds },
     Target { name: "memory_map", run: memory_map::run, seeds: seeds::memory_maps },
+    Target { name: "host_frames", run: host_frames::run, seeds: host_frames::seeds },
     Target { name: "inflate", run: inflate::run, seeds: seeds::deflate },
     Target { name: "innodb_page", run: innodb_page::run, seeds: innodb_page::seeds },
     Target { name: "lzma2", run: lzma2::run, seeds: lzma2::seeds },

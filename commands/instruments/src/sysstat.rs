@@ -99,6 +99,10 @@ struct FleetArgs {
     #[arg(long, value_name = "FILE")]
     hosts: Vec<PathBuf>,
 
+    /// All hosts of this user's fleet, also without a screen
+    #[arg(long, conflicts_with_all = ["alone", "record", "replay"])]
+    fleet: bool,
+
     /// Look at this host alone, though this user has the key of a fleet
     #[arg(long)]
     alone: bool,
@@ -256,7 +260,8 @@ fn look_at_fleet(
     let are_named = !looks.hosts.is_empty() || !args.fleet.hosts.is_empty();
     let has_key = || places.is_some_and(|places| places.key.exists());
     // A script that asks for this host gets it, whoever's key is there.
-    let is_fleet = are_named || (has_screen && !args.fleet.alone && args.record.is_none() && has_key());
+    let is_fleet =
+        are_named || args.fleet.fleet || (has_screen && !args.fleet.alone && args.record.is_none() && has_key());
     if !is_fleet {
         return Ok(None);
     }
@@ -271,12 +276,16 @@ fn look_at_fleet(
         interfaces: args.fleet.interface.clone(),
         program: args.fleet.program.clone(),
     };
+    if args.fleet.fleet && !has_key() {
+        let message = "find your fleet's key: mh sysstat key --new NAME makes one".to_owned();
+        return Err(Failure::Environment { command: NAME, message });
+    }
     let mut viewer = hosts::viewer(NAME, &wanted, places, looks.interval)?;
     if has_screen {
         fleet::show(NAME, &mut viewer, looks.interval)?;
     } else {
         let count = if args.once { 1 } else { looks.count.unwrap_or(0) };
-        hosts::print(NAME, &mut viewer, looks.interval, count, args.format.look())?;
+        hosts::print(NAME, &mut viewer, (looks.interval, count), !are_named, args.format.look())?;
     }
     Ok(Some(Outcome::Done))
 }

@@ -85,6 +85,12 @@ _mh() {
             mh__subcmd__crew,wait)
                 cmd="mh__subcmd__crew__subcmd__wait"
                 ;;
+            mh__subcmd__sysstat,enroll)
+                cmd="mh__subcmd__sysstat__subcmd__enroll"
+                ;;
+            mh__subcmd__sysstat,key)
+                cmd="mh__subcmd__sysstat__subcmd__key"
+                ;;
             mh__subcmd__timers,log-writer)
                 cmd="mh__subcmd__timers__subcmd__log__subcmd__writer"
                 ;;
@@ -772,7 +778,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__sysstat)
-            opts="-l -h --plain --once --header --record --keep --replay --json --csv --colour --color --long --help"
+            opts="-d -l -h --plain --once --header --record --keep --replay --hosts --fleet --alone --daemon --port --interface --program --json --csv --colour --color --long --help key enroll"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -790,12 +796,84 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --hosts)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interface)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --program)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 --colour)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__sysstat__subcmd__enroll)
+            opts="-h --role --program --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --role)
+                    COMPREPLY=($(compgen -W "full numbers" -- "${cur}"))
+                    return 0
+                    ;;
+                --program)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__sysstat__subcmd__key)
+            opts="-h --new --public --role --rotate --grace --trust --ticket --host --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --new)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "full numbers" -- "${cur}"))
+                    return 0
+                    ;;
+                --grace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --trust)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ticket)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)

@@ -78,6 +78,11 @@ impl Layout {
             let target = completion(name(&page)?, system)?;
             layout.add(Source::File(page), &target);
         }
+        // Off until somebody switches it on: an agent is asked for, not installed with the rest.
+        layout.add(
+            Source::File(root().join("xtask/src/package/mh-sysstat.service")),
+            "lib/systemd/system/mh-sysstat.service",
+        );
         layout.add(Source::Text(third_parties()?), "share/doc/manyhands/third-party.txt");
         layout.add(Source::File(root().join("README.md")), "share/doc/manyhands/README.md");
         Ok(layout)

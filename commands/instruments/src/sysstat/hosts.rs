@@ -5,7 +5,7 @@ use super::line::TintedLine;
 use ::fleet::keys::{FeedRole, FleetKeyFile};
 use ::fleet::ssh::{SshOptions, expand_hosts, read_hosts_file};
 use ::fleet::viewer::{KnownHosts, Viewer, ViewerOptions};
-use mh_kit::context::own_directories;
+use mh_kit::context::{own_directories, variable};
 use mh_kit::failure::Failure;
 use mh_kit::instrument::failure;
 use mh_kit::instrument::look::TextLook;
@@ -28,7 +28,10 @@ impl FleetPlaces {
     pub fn find() -> Option<Self> {
         let own = own_directories()?;
         let is_root = rustix::process::geteuid().is_root();
-        let agent = if is_root { PathBuf::from("/var/lib/manyhands") } else { own.state.join("agent") };
+        // systemd.exec(5): a service's own directory.
+        let of_service = variable("STATE_DIRECTORY").filter(|directory| !directory.is_empty()).map(PathBuf::from);
+        let of_host = || if is_root { PathBuf::from("/var/lib/manyhands") } else { own.state.join("agent") };
+        let agent = of_service.unwrap_or_else(of_host);
         Some(Self { key: own.config.join("fleet.key"), known: own.state.join("known-hosts"), agent })
     }
 }
@@ -96,6 +99,8 @@ pub fn make_directory(command: &'static str, directory: Option<&Path>) -> Result
     })
 }
 
+/// How long the hosts of a fleet are waited for: they answer the third query at the latest.
+const FOUND_WITHIN: Duration = Duration::from_secs(2);
 /// How long hosts have to answer before a text is printed that lacks some.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
@@ -103,21 +108,23 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 pub fn print(
     command: &'static str,
     viewer: &mut Viewer,
-    interval: Duration,
-    count: u64,
+    (interval, count): (Duration, u64),
+    is_fleet: bool,
     look: TextLook,
 ) -> Result<(), Failure> {
     let shared = SharedFleet::new(interval, Bell::silent());
     let began = Instant::now();
+    // Hosts of a fleet answer one after the other: the first is not all of them.
+    let wait_least = if is_fleet { FOUND_WITHIN } else { Duration::ZERO };
     let mut next = None::<Instant>;
     let mut printed = 0;
     let mut failed = None;
     fleet::bring(command, viewer, &shared, |shared| {
         let rows = shared.rows();
-        let all_are_known = !rows.is_empty() && rows.iter().all(|(_, row)| row.is_settled());
+        let all_are_known = (is_fleet || !rows.is_empty()) && rows.iter().all(|(_, row)| row.is_settled());
         let is_time = match next {
             Some(next) => Instant::now() >= next,
-            None => all_are_known || began.elapsed() >= ANSWER_WITHIN,
+            None => (all_are_known && began.elapsed() >= wait_least) || began.elapsed() >= ANSWER_WITHIN,
         };
         if is_time {
             let text: String = as_text(rows).iter().map(|line: &TintedLine| line.text(look.colour)).collect();

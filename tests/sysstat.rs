@@ -1,0 +1,201 @@
+//! `mh sysstat` as it is shipped: its figures beside the tools that people know, what it says of processes that came and went, hosts by ssh,
+//! an agent and its viewer, hostile names, recordings that were cut.
+
+use crate::place::{Place, Running, binary, wait_until};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
+
+fn sysstat(place: &Place, arguments: &[&str]) -> ProgramOutcome {
+    let words = std::iter::once("sysstat").chain(arguments.iter().copied());
+    program(place).run(words, b"").expect("the program starts")
+}
+
+/// With a home of its own.
+fn program(place: &Place) -> TestProgram {
+    TestProgram::at(binary())
+        .with_variable("HOME", place.directory())
+        .with_variable("XDG_STATE_HOME", place.path("state"))
+}
+
+fn json(place: &Place, arguments: &[&str]) -> serde_json::Value {
+    let text = sysstat(place, &[&["--json"], arguments].concat()).stdout_of_success();
+    let last = String::from_utf8(text).expect("text").lines().last().expect("a line").to_owned();
+    serde_json::from_str(&last).expect("JSON")
+}
+
+fn number(value: &serde_json::Value, name: &str) -> f64 {
+    value["values"][name].as_f64().unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn figures_agree_with_those_that_people_know() {
+    let place = Place::new();
+    let value = json(&place, &["0.2", "1"]);
+    let meminfo = std::fs::read_to_string("/proc/meminfo").expect("Linux");
+    let of = |key: &str| {
+        let line = meminfo.lines().find(|line| line.starts_with(key)).expect("there");
+        line.split_whitespace().nth(1).and_then(|kib| kib.parse::<f64>().ok()).expect("a number") * 1024.0
+    };
+    assert_eq!(number(&value, "memory.total"), of("MemTotal:"));
+    // Other tests run: a tenth of all memory may come and go between two looks.
+    assert!((number(&value, "memory.available") - of("MemAvailable:")).abs() < of("MemTotal:") / 10.0);
+    let stat = std::fs::read_to_string("/proc/stat").expect("Linux");
+    let switches = stat.lines().find_map(|line| line.strip_prefix("ctxt ")).and_then(|count| count.parse::<f64>().ok());
+    assert!(number(&value, "cpu.switches") <= switches.expect("a number"));
+    let cpus = stat.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count();
+    assert_eq!(number(&value, "cpus.online"), cpus as f64);
+    if let Some(df) = TestProgram::find("df") {
+        let text =
+            String::from_utf8(df.run(["--output=size", "-B1", "/"], b"").expect("it starts").stdout_of_success());
+        let size = text.expect("text").lines().nth(1).and_then(|size| size.trim().parse::<f64>().ok()).expect("a size");
+        let ours = value["values"]["fs.size"]["/"].as_f64();
+        assert!(
+            ours.is_none_or(|ours| ours == size),
+            "asked in a thread of its own, and there later if not yet: {ours:?}"
+        );
+    }
+}
+
+#[test]
+fn what_all_processes_used_adds_up_to_what_the_host_says() {
+    let place = Place::new();
+    let mut spinner = Command::new("sh");
+    spinner.args(["-c", "while :; do :; done"]).stdin(Stdio::null());
+    let spinner = Running { child: spinner.spawn().expect("it starts") };
+    let value = json(&place, &["1", "1"]);
+    let processes = value["processes"].as_array().expect("a list");
+    let used = |process: &serde_json::Value| process["cores"].as_f64().unwrap_or(0.0);
+    let spins = processes.iter().find(|process| process["pid"] == spinner.child.id()).expect("it lives");
+    assert!(used(spins) > 0.02 && spins["error_cores"].as_f64().is_some_and(|error| error < 0.1), "{spins}");
+    let sum: f64 = processes.iter().map(used).sum();
+    let (total, unlisted) = (&value["rest"]["used_cores"], &value["rest"]["unlisted_cores"]);
+    let (Some(total), Some(unlisted)) = (total.as_f64(), unlisted.as_f64()) else {
+        return left_out("the host tells no total");
+    };
+    assert!((sum + unlisted - total).abs() < 0.001, "{sum} and {unlisted} of {total}");
+}
+
+#[test]
+fn names_of_processes_are_harmless_in_every_form() {
+    let place = Place::new();
+    let script = place.path("=cmd\u{202e}\u{1b}[2J\n,\"<b>");
+    std::fs::write(&script, "#!/bin/sh\nwhile :; do :; done\n").expect("written");
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("allowed");
+    let mut hostile = Command::new(&script);
+    hostile.stdin(Stdio::null());
+    let _hostile = Running { child: hostile.spawn().expect("it starts") };
+    for arguments in [&["--once", "0.3"][..], &["--plain", "0.3", "1"], &["--csv", "0.3", "1"], &["--json", "0.3", "1"]]
+    {
+        let text = String::from_utf8(sysstat(&place, arguments).stdout_of_success()).expect("text");
+        assert!(
+            !text.contains(['\u{1b}', '\u{202e}']) || arguments[0] == "--json" && !text.contains('\u{1b}'),
+            "{arguments:?}"
+        );
+    }
+    let text = String::from_utf8(sysstat(&place, &["--once", "0.3"]).stdout_of_success()).expect("text");
+    assert!(text.contains("=cmd") && text.contains("\\x1b[2J\\n"), "{text}");
+}
+
+#[test]
+fn a_recording_outlives_a_kill_and_is_gone_on_with() {
+    let place = Place::new();
+    let mut recorder = Command::new(binary());
+    recorder.args(["sysstat", "--record", "r", "0.05"]).current_dir(place.directory()).env("HOME", place.directory());
+    let mut recorder = Running { child: recorder.stdin(Stdio::null()).spawn().expect("it starts") };
+    let size = || std::fs::metadata(place.path("r")).map_or(0, |file| file.len());
+    wait_until("something is written", || {
+        size() > 20_000 || size() > 0 && sysstat(&place, &["--replay", &path(&place), "--csv"]).stdout.len() > 2_000
+    });
+    recorder.child.kill().expect("it lives");
+    recorder.child.wait().expect("it ends");
+    let file = std::fs::OpenOptions::new().write(true).open(place.path("r")).expect("there");
+    file.set_len(size() - 1).expect("cut");
+    let lines = |text: Vec<u8>| text.iter().filter(|byte| **byte == b'\n').count();
+    let before = lines(sysstat(&place, &["--replay", &path(&place), "--csv"]).stdout_of_success());
+    assert!(before > 2);
+    sysstat(&place, &["--record", &path(&place), "0.05", "4"]).stdout_of_success();
+    let outcome = sysstat(&place, &["--replay", &path(&place), "--csv"]);
+    assert!(String::from_utf8_lossy(&outcome.stderr).contains("bytes are damaged and were skipped"));
+    assert!(lines(outcome.stdout_of_success()) >= before + 4);
+}
+
+fn path(place: &Place) -> String {
+    place.path("r").to_string_lossy().into_owned()
+}
+
+#[test]
+fn hosts_by_ssh_are_rows_and_who_is_not_reached_says_why() {
+    let place = Place::new();
+    put_ssh(&place);
+    let own = binary().to_string_lossy().into_owned();
+    let words = ["sysstat", "--once", "--program", &own, "0.2", "web[1-2]", "gone"];
+    let search = search(&place).trim_start_matches("PATH=").to_owned();
+    let outcome = program(&place).with_variable("PATH", search).run(words, b"").expect("the program starts");
+    let text = String::from_utf8(outcome.stdout_of_success()).expect("text");
+    assert!(text.starts_with("3 hosts  ") && text.contains("1 not reached"), "{text}");
+    assert!(text.contains("gone             not reached   ssh: no route to host gone\n"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("web")).count(), 2, "{text}");
+}
+
+#[test]
+fn an_agent_shows_its_host_to_its_fleet_alone() {
+    let unshare = TestProgram::find("unshare");
+    let Some(unshare) = unshare.filter(|_| rustix::process::geteuid().is_root()) else {
+        return left_out("only root makes a network namespace");
+    };
+    let place = Place::new();
+    put_ssh(&place);
+    // All in a network namespace of its own, where no other fleet is; a viewer's query comes back to its own host.
+    let script = "ip link set lo up && ip link add d0 type veth peer name d1 && ip addr add 10.9.9.1/24 dev d0 && ip link set d1 up && ip link set d0 up || exit 77\n\
+        \"$1\" sysstat key --new site > line && \"$1\" sysstat key --trust \"$(cat line)\" >/dev/null || exit 1\n\
+        \"$1\" sysstat -d 2>agent.log & agent=$!\n\
+        until \"$1\" sysstat --fleet --once 0.2 | grep 'new key.*no ticket'; do sleep 0.2; done\n\
+        kill $agent; wait $agent\n\
+        \"$1\" sysstat enroll this-host\n\
+        \"$1\" sysstat -d 2>>agent.log & agent=$!\n\
+        until \"$1\" sysstat --fleet --once 0.2 > seen && grep '1 host .* ok\\|1 host .* 0 ok  1 [A-Z]' seen >/dev/null && grep this-host seen; do sleep 0.2; done\n\
+        mv .config/manyhands/fleet.key mine; \"$1\" sysstat key --new other >/dev/null\n\
+        timeout 9 \"$1\" sysstat --fleet --once 0.2 | head -n 1\n\
+        kill $agent; wait $agent";
+    let own = binary().to_string_lossy().into_owned();
+    let home = place.directory().to_string_lossy().into_owned();
+    let variables = [
+        format!("HOME={home}"),
+        format!("XDG_STATE_HOME={home}/state"),
+        format!("STATE_DIRECTORY={home}/agent"),
+        search(&place),
+    ];
+    let script = format!("cd \"$2\" && {script}");
+    let words: Vec<&str> = ["--net", "env"]
+        .into_iter()
+        .chain(variables.iter().map(String::as_str))
+        .chain(["sh", "-c", &script, "sh", &own, &home])
+        .collect();
+    let outcome = unshare.run(words, b"").expect("it starts");
+    if outcome.exit == Exit::Code(77) {
+        return left_out("no network device can be made");
+    }
+    let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() == 4 && lines[0].contains("n accepts if mh sysstat key shows the same there"), "{text}");
+    assert!(lines[1].starts_with("this-host: knows your fleet; its code is "), "{text}");
+    assert!(lines[2].starts_with("this-host ") && lines[2].contains('.'), "figures: {text}");
+    assert_eq!(lines[3], "1 host  0 ok  1 not reached", "another key sees nobody, and remembers who was there");
+    let key = std::fs::metadata(place.path("mine")).expect("there");
+    assert_eq!(key.permissions().mode() & 0o777, 0o600);
+}
+
+/// In ssh's place: drops options, refuses one host, runs the command here.
+fn put_ssh(place: &Place) {
+    let script = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do case $1 in -o) shift 2;; --) shift; break;; *) shift;; esac; done\n\
+                  host=$1; shift\n[ \"$host\" = gone ] && { echo 'ssh: no route to host gone' >&2; exit 255; }\nPATH=$PATH:${0%/*} exec sh -c \"$*\"\n";
+    std::fs::write(place.path("ssh"), script).expect("written");
+    std::fs::set_permissions(place.path("ssh"), PermissionsExt::from_mode(0o755)).expect("allowed");
+    std::os::unix::fs::symlink(binary(), place.path("mh")).expect("linked");
+}
+
+/// With that before the others, as a variable.
+fn search(place: &Place) -> String {
+    format!("PATH={}:{}", place.directory().display(), std::env::var("PATH").unwrap_or_default())
+}
