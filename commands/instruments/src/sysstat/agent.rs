@@ -30,7 +30,7 @@ pub fn run(
     make_directory(command, places.agent.parent())?;
     let state = HostState::open(&places.agent).map_err(|error| failure(command, &error))?;
     if state.lines.is_empty() {
-        let message = "there is no fleet that may look at this host: mh sysstat key --trust LINE adds one".to_owned();
+        let message = "find a fleet that may look at this host: mh sysstat key --trust LINE adds one".to_owned();
         return Err(Failure::Environment { command, message });
     }
     let host = LocalHost::open(command, &context.host, Duration::from_secs(1))?;

@@ -12,7 +12,7 @@ use terminal::Tint;
 
 /// What stands beside the interval in the header.
 #[derive(Clone, Debug, Default)]
-pub struct HostStanding<'a> {
+pub struct BandContext<'a> {
     /// The host.
     pub facts: HostFacts,
     /// The time of day.
@@ -24,7 +24,7 @@ pub struct HostStanding<'a> {
 }
 
 /// `web7  up 41d 3h  8 cpu, 24 G  linux 6.18   13:06:54  every 1 s   self 0.3 % 6 MB`
-pub fn header(interval: &HostInterval<'_>, standing: &HostStanding<'_>) -> TintedLine {
+pub fn header(interval: &HostInterval<'_>, standing: &BandContext<'_>) -> TintedLine {
     let gauge = |field| interval.gauge(field);
     let facts = &standing.facts;
     let kernel: String = facts.kernel.split('.').take(2).collect::<Vec<_>>().join(".");
@@ -329,7 +329,7 @@ fn tcp(interval: &HostInterval<'_>) -> TintedLine {
 const FS_NOTABLE: f64 = 0.80;
 
 /// `fs   /var 91 %, full in 6h   +4 below 80 %`, the fullest first.
-pub fn file_systems(interval: &HostInterval<'_>, standing: &HostStanding<'_>, most: usize) -> TintedLine {
+pub fn file_systems(interval: &HostInterval<'_>, standing: &BandContext<'_>, most: usize) -> TintedLine {
     let line = TintedLine::tinted("fs  ", Tint::Bold);
     let mut used: Vec<(f64, &str)> = interval
         .instances(FS_SIZE)

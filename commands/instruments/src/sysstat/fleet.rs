@@ -11,7 +11,7 @@ use mh_kit::failure::Failure;
 use mh_kit::instrument::failure;
 use observe::host::recording::HostFacts;
 use parking_lot::Mutex;
-use rows::HostState;
+use rows::RowState;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ pub struct FleetRow {
     /// As it was asked for, or as it calls itself. Text from outside: escaped wherever it is shown.
     pub name: String,
     /// How it stands.
-    pub state: HostState,
+    pub state: RowState,
     /// What is known of it.
     pub host: Arc<SharedHost>,
 }
@@ -45,9 +45,9 @@ impl FleetRow {
     /// Whether its figures are known, or why they are not.
     pub fn is_settled(&self) -> bool {
         match self.state {
-            HostState::Up { .. } | HostState::Late { .. } => self.host.session.lock().latest().earlier.is_some(),
-            HostState::Lost { .. } | HostState::Unconfirmed { .. } => true,
-            HostState::Reaching { .. } | HostState::Connected { .. } => false,
+            RowState::Up { .. } | RowState::Late { .. } => self.host.session.lock().latest().earlier.is_some(),
+            RowState::Lost { .. } | RowState::Unconfirmed { .. } => true,
+            RowState::Reaching { .. } | RowState::Connected { .. } => false,
         }
     }
 }
@@ -83,7 +83,7 @@ impl SharedFleet {
                 let facts = HostFacts { name: name.as_str().to_owned(), ..HostFacts::default() };
                 let session = HostSession::remote(facts);
                 let shared = SharedHost::new(session, self.interval, self.bell.clone());
-                let state = HostState::Reaching { place };
+                let state = RowState::Reaching { place };
                 hosts.insert(host, FleetRow { name: name.as_str().to_owned(), state, host: shared });
                 let each = (HISTORY_BYTES / hosts.len().max(1)).min(HOST_HISTORY_BYTES);
                 hosts.values().for_each(|row| row.host.session.lock().set_limit(each));
@@ -91,19 +91,19 @@ impl SharedFleet {
             FleetEvent::Gone { host } => drop(hosts.remove(&host)),
             FleetEvent::NotKept { .. } => {}
             FleetEvent::Unconfirmed { host, code, is_changed, .. } => {
-                set(&mut hosts, host, HostState::Unconfirmed { code, is_changed });
+                set(&mut hosts, host, RowState::Unconfirmed { code, is_changed });
             }
             FleetEvent::Connected { host, clock_offset_ms, .. } => {
-                set(&mut hosts, host, HostState::Connected { clock_offset_ms })
+                set(&mut hosts, host, RowState::Connected { clock_offset_ms })
             }
-            FleetEvent::Late { host, since } => set(&mut hosts, host, HostState::Late { since }),
-            FleetEvent::Lost { host, since, reason, .. } => set(&mut hosts, host, HostState::Lost { since, reason }),
+            FleetEvent::Late { host, since } => set(&mut hosts, host, RowState::Late { since }),
+            FleetEvent::Lost { host, since, reason, .. } => set(&mut hosts, host, RowState::Lost { since, reason }),
             FleetEvent::Envelope { host, bytes } => {
                 let Some(row) = hosts.get_mut(&host) else { return };
                 let is_understood = row.host.session.lock().push_envelope(bytes);
                 let clock_offset_ms = row.state.clock_offset_ms();
                 if is_understood {
-                    row.state = HostState::Up { at: Instant::now(), clock_offset_ms };
+                    row.state = RowState::Up { at: Instant::now(), clock_offset_ms };
                     row.host.ring();
                 }
             }
@@ -111,7 +111,7 @@ impl SharedFleet {
     }
 }
 
-fn set(hosts: &mut BTreeMap<HostId, FleetRow>, host: HostId, state: HostState) {
+fn set(hosts: &mut BTreeMap<HostId, FleetRow>, host: HostId, state: RowState) {
     hosts.get_mut(&host).into_iter().for_each(|row| row.state = state.clone());
 }
 

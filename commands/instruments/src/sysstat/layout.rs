@@ -1,6 +1,6 @@
 //! Bands in the room there is: stacked on a narrow terminal, side by side on a wide one, with at least so many lines for processes. Pure.
 
-use super::bands::{self, HostStanding};
+use super::bands::{self, BandContext};
 use super::line::TintedLine;
 use super::words;
 use observe::host::interval::HostInterval;
@@ -27,7 +27,7 @@ pub struct ExpandedBands {
 /// The lines above the processes, for a terminal of `width` and `height`.
 pub fn above(
     interval: &HostInterval<'_>,
-    standing: &HostStanding<'_>,
+    standing: &BandContext<'_>,
     expanded: ExpandedBands,
     width: usize,
     height: usize,
@@ -49,7 +49,7 @@ pub fn above(
 
 fn narrow(
     interval: &HostInterval<'_>,
-    standing: &HostStanding<'_>,
+    standing: &BandContext<'_>,
     expanded: ExpandedBands,
     width: usize,
     most: usize,
@@ -71,7 +71,7 @@ fn narrow(
 
 fn wide(
     interval: &HostInterval<'_>,
-    standing: &HostStanding<'_>,
+    standing: &BandContext<'_>,
     expanded: ExpandedBands,
     width: usize,
     most: usize,

@@ -1,7 +1,7 @@
 //! A host that is looked at: what is known of it, its last minutes, what is shown of them. A live host, a recording and another host's
 //! feed are the same from here on.
 
-use super::bands::HostStanding;
+use super::bands::BandContext;
 use observe::host::envelope::{EnvelopeHead, EnvelopeKind, HEAD_BYTES, Opener};
 use observe::host::fields::{FS_FREE, FS_SIZE};
 use observe::host::frame::SnapshotDecoder;
@@ -195,8 +195,8 @@ impl HostSession {
     }
 
     /// What stands beside an interval of this host.
-    pub fn standing<'a>(&self, clock: &'a str, pace: &'a str, filling: &'a [(String, f64)]) -> HostStanding<'a> {
-        HostStanding { facts: self.facts.clone(), clock, pace, filling }
+    pub fn standing<'a>(&self, clock: &'a str, pace: &'a str, filling: &'a [(String, f64)]) -> BandContext<'a> {
+        BandContext { facts: self.facts.clone(), clock, pace, filling }
     }
 }
 

@@ -135,7 +135,7 @@ fn lost_packets_full_file_systems_and_silent_ones_stand_out() {
         ],
     );
     let filling = [("/var".to_owned(), 21_600.0)];
-    let standing = HostStanding { filling: &filling, ..HostStanding::default() };
+    let standing = BandContext { filling: &filling, ..BandContext::default() };
     let shown = file_systems(&HostInterval::new(None, &later), &standing, 2).text(Colour::Off);
     assert_eq!(shown, "fs   /nfs silent  /var 91 %, full in 6h00   +1 up to 10 %\n");
 }

@@ -12,7 +12,7 @@ use terminal::Tint;
 
 /// How a host stands.
 #[derive(Clone, Debug, PartialEq)]
-pub enum HostState {
+pub enum RowState {
     /// Nothing has come yet.
     Reaching {
         /// Where it is looked for.
@@ -51,7 +51,7 @@ pub enum HostState {
     },
 }
 
-impl HostState {
+impl RowState {
     /// Its clock minus ours.
     pub fn clock_offset_ms(&self) -> Option<i64> {
         match self {
@@ -94,7 +94,7 @@ pub fn headline(rows: &[(::fleet::viewer::HostId, FleetRow)]) -> TintedLine {
     let mut words: Vec<(String, usize)> = Vec::new();
     for (_, row) in rows {
         let text = match &row.state {
-            HostState::Up { .. } => match first_trouble(row) {
+            RowState::Up { .. } => match first_trouble(row) {
                 Some(trouble) => word(trouble).to_owned(),
                 None => {
                     ok += 1;
@@ -121,17 +121,17 @@ fn first_trouble(row: &FleetRow) -> Option<HostTrouble> {
     verdicts(&shown.interval()).first().map(|verdict| verdict.trouble)
 }
 
-fn state_word(state: &HostState) -> (String, Tint) {
+fn state_word(state: &RowState) -> (String, Tint) {
     let ago = |at: &Instant| age(at.elapsed().as_secs_f64());
     match state {
-        HostState::Reaching { .. } => ("reaching".to_owned(), Tint::Dim),
-        HostState::Connected { .. } => ("waiting".to_owned(), Tint::Dim),
-        HostState::Unconfirmed { is_changed: false, .. } => ("new key".to_owned(), Tint::Warning),
-        HostState::Unconfirmed { is_changed: true, .. } => ("KEY CHANGED".to_owned(), Tint::Bad),
-        HostState::Up { .. } => ("ok".to_owned(), Tint::Good),
-        HostState::Late { since } => (format!("late {}", ago(since)), Tint::Warning),
-        HostState::Lost { since: Some(since), .. } => (format!("lost {}", ago(since)), Tint::Bad),
-        HostState::Lost { since: None, .. } => ("not reached".to_owned(), Tint::Bad),
+        RowState::Reaching { .. } => ("reaching".to_owned(), Tint::Dim),
+        RowState::Connected { .. } => ("waiting".to_owned(), Tint::Dim),
+        RowState::Unconfirmed { is_changed: false, .. } => ("new key".to_owned(), Tint::Warning),
+        RowState::Unconfirmed { is_changed: true, .. } => ("KEY CHANGED".to_owned(), Tint::Bad),
+        RowState::Up { .. } => ("ok".to_owned(), Tint::Good),
+        RowState::Late { since } => (format!("late {}", ago(since)), Tint::Warning),
+        RowState::Lost { since: Some(since), .. } => (format!("lost {}", ago(since)), Tint::Bad),
+        RowState::Lost { since: None, .. } => ("not reached".to_owned(), Tint::Bad),
     }
 }
 
@@ -149,7 +149,7 @@ pub fn line(row: &FleetRow) -> TintedLine {
     let interval = shown.interval();
     let name = terminal::shorten_middle(&terminal::printable(&row.name), 16);
     let found = verdicts(&interval);
-    let trouble = found.first().filter(|_| matches!(row.state, HostState::Up { .. }));
+    let trouble = found.first().filter(|_| matches!(row.state, RowState::Up { .. }));
     let (state, state_tint) = match trouble {
         Some(verdict) => (word(verdict.trouble).to_owned(), tint(verdict.trouble)),
         None => state_word(&row.state),
@@ -157,13 +157,13 @@ pub fn line(row: &FleetRow) -> TintedLine {
     let line =
         TintedLine::tinted(format!("{name:<17}"), Tint::Bold).and_tinted(format!("{state:<12}"), Some(state_tint));
     match &row.state {
-        HostState::Up { .. } | HostState::Late { .. } if interval.earlier.is_some() => {
+        RowState::Up { .. } | RowState::Late { .. } if interval.earlier.is_some() => {
             let text = trouble.map(sentence).unwrap_or_default();
             let clock = row.state.clock_offset_ms().filter(|offset| offset.abs() >= CLOCK_OFF_MS);
             let clock = clock.map(|offset| format!("  its clock is {} s off", offset / 1000)).unwrap_or_default();
             figures(line, &interval).and(format!("  {text}{clock}"))
         }
-        HostState::Unconfirmed { code, is_changed } => {
+        RowState::Unconfirmed { code, is_changed } => {
             let what = if *is_changed {
                 "its name was known with another key: installed anew, or not the host"
             } else {
@@ -171,8 +171,8 @@ pub fn line(row: &FleetRow) -> TintedLine {
             };
             line.and(format!("  code {code}; {what}; n accepts if mh sysstat key shows the same there"))
         }
-        HostState::Lost { reason, .. } => line.and(format!("  {reason}")),
-        HostState::Reaching { place } => line.and_tinted(format!("  {place}"), Some(Tint::Dim)),
+        RowState::Lost { reason, .. } => line.and(format!("  {reason}")),
+        RowState::Reaching { place } => line.and_tinted(format!("  {place}"), Some(Tint::Dim)),
         _ => line,
     }
 }

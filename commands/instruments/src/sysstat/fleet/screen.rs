@@ -1,6 +1,6 @@
 //! The screen of many hosts: rows, a chosen one, and the screen of one host above them when it is opened.
 
-use super::rows::{HostState, heading, headline, line, order};
+use super::rows::{RowState, heading, headline, line, order};
 use super::{FleetRow, SharedFleet, bring};
 use crate::sysstat::export::clock;
 use crate::sysstat::line::TintedLine;
@@ -80,7 +80,7 @@ impl FleetScreen {
 
     fn accept_chosen(&mut self) {
         let row = self.at().and_then(|at| self.rows.get(at));
-        if let Some((id, _)) = row.filter(|(_, row)| matches!(row.state, HostState::Unconfirmed { .. })) {
+        if let Some((id, _)) = row.filter(|(_, row)| matches!(row.state, RowState::Unconfirmed { .. })) {
             self.shared.accept(*id);
         }
     }
