@@ -3,3 +3,4 @@
 mod loopback;
 mod ssh_hosts;
 mod stage;
+mod thousand;

@@ -48,7 +48,20 @@ pub fn line(byte: u8) -> PublicLine {
 
 /// A host of the fleet, with a ticket or without.
 pub fn host_state(fleet_byte: u8, host_byte: u8, ticket_name: Option<&str>) -> HostState {
-    let mut state = HostState::in_memory(HostPair::of_secret([host_byte; 32]), vec![line(fleet_byte)]);
+    let pair = HostPair::of_secret([host_byte; 32]);
+    state_of(fleet_byte, pair, ticket_name)
+}
+
+/// The same, of more hosts than a byte can name.
+pub fn host_state_of(fleet_byte: u8, host: u32, ticket_name: Option<&str>) -> HostState {
+    let mut secret = [9; 32];
+    // The curve ignores some bits of the first byte.
+    secret[8..12].copy_from_slice(&host.to_le_bytes());
+    state_of(fleet_byte, HostPair::of_secret(secret), ticket_name)
+}
+
+fn state_of(fleet_byte: u8, pair: HostPair, ticket_name: Option<&str>) -> HostState {
+    let mut state = HostState::in_memory(pair, vec![line(fleet_byte)]);
     if let Some(name) = ticket_name {
         let ticket = HostTicket::sign(&fleet(fleet_byte), state.pair.public(), HostName::new(name.as_bytes()), 1);
         state.add_ticket(ticket).expect("it is for this host");
