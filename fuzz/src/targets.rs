@@ -3,6 +3,10 @@
 pub mod bzip2_container;
 pub mod crc32c;
 pub mod cut_sizes;
+pub mod fleet_envelopes;
+pub mod fleet_lines;
+pub mod fleet_packets;
+pub mod fleet_payloads;
 pub mod gzip_container;
 pub mod host_frames;
 pub mod inflate;
@@ -61,6 +65,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "lzma2", run: lzma2::run, seeds: lzma2::seeds },
     Target { name: "crc32c", run: crc32c::run, seeds: seeds::plain },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
+    Target { name: "fleet_envelopes", run: fleet_envelopes::run, seeds: fleet_envelopes::seeds },
+    Target { name: "fleet_lines", run: fleet_lines::run, seeds: fleet_lines::seeds },
+    Target { name: "fleet_packets", run: fleet_packets::run, seeds: fleet_packets::seeds },
+    Target { name: "fleet_payloads", run: fleet_payloads::run, seeds: fleet_payloads::seeds },
     Target { name: "job_lines", run: job_lines::run, seeds: job_seeds::lines },
     Target { name: "job_books", run: job_books::run, seeds: job_seeds::books },
     Target { name: "job_template", run: job_template::run, seeds: job_seeds::templates },

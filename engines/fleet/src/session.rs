@@ -16,6 +16,6 @@ pub(crate) use messages::{Credit, Message};
 #[doc(hidden)]
 pub mod payloads {
     //! The parsers of what a peer sends, for fuzzing.
-    pub use super::handshake::{facts_of, opening_is_read};
-    pub use super::messages::message_is_read;
+    pub use super::handshake::{bytes_of_facts, facts_of, opening_is_read};
+    pub use super::messages::message_again;
 }
