@@ -9,6 +9,7 @@ mod session;
 pub use feeding::{SampleRequest, SampleSource};
 pub use options::{AgentEvent, AgentOptions, DEFAULT_PORT};
 
+use crate::keys::HostState;
 use crate::network::{InterfaceWatch, Ready, SleepList};
 use crate::query::{NonceTable, QueryCounts, TokenBucket};
 use crate::session::SessionEnd;
@@ -124,6 +125,12 @@ impl<S: SampleSource> Agent<S> {
         &mut self.source
     }
 
+    /// Other fleets, tickets and rotations from now on: they were changed by another program. Sessions of fleets that are gone end.
+    pub fn set_state(&mut self, state: HostState) {
+        self.core.options.state = state;
+        self.in_force_until = Instant::now();
+    }
+
     /// When [`Self::wait`] has something to do by itself, if so.
     pub fn due(&self) -> Option<Instant> {
         let sessions = self.sessions.values().filter_map(AgentSession::due).min();
@@ -184,7 +191,8 @@ impl<S: SampleSource> Agent<S> {
                 Err(_) => return,
             };
             let is_known = self.core.known.has(&peer.ip().to_canonical());
-            let may_try = self.sessions.len() < SESSIONS_MAX && (is_known || self.core.unknown.take(now));
+            let has_room = self.sessions.len() < SESSIONS_MAX && self.answers.may_connect(&peer);
+            let may_try = has_room && (is_known || self.core.unknown.take(now));
             let Some(session) = may_try.then(|| AgentSession::accepted(stream, peer, now)).and_then(Result::ok) else {
                 continue;
             };

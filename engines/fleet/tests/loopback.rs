@@ -10,7 +10,7 @@ use fleet::agent::{Agent, AgentEvent};
 use fleet::keys::{FeedRole, FleetKeyFile, HostPair, HostState};
 use fleet::viewer::{FleetEvent, KnownHosts, Viewer};
 use std::io::{Read, Write};
-use std::net::{TcpStream, UdpSocket};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -86,6 +86,37 @@ fn somebody_without_a_key_gets_no_byte_by_tcp_and_is_closed() {
         assert_eq!(web7.wait(Duration::from_millis(20)).expect("it runs"), [], "and is not worth a word");
     }
     assert_eq!(visitor.join().expect("no panic"), 0);
+}
+
+#[test]
+fn a_first_message_that_was_overheard_opens_nothing() {
+    let mut web7 = agent("web7", host_state(1, 7, Some("web7")));
+    let target = address(&web7);
+    let between = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut options = viewer_options(Some(1), Vec::new());
+    let place = between.local_addr().expect("it is bound");
+    options.known.put(&HostName::new(b"web7"), HostPair::of_secret([7; 32]).public(), Some(place));
+    let mut viewer = Viewer::open(options).expect("it opens");
+    let listener = std::thread::spawn(move || {
+        let (mut viewer, _) = between.accept().expect("it connects");
+        let mut message = vec![0; 2];
+        viewer.read_exact(&mut message).expect("the length of the first message");
+        message.resize(2 + usize::from(u16::from_le_bytes([message[0], message[1]])), 0);
+        viewer.read_exact(&mut message[2..]).expect("and the message");
+        let [answered, again] = [1, 2].map(|_| {
+            let mut agent = TcpStream::connect(target).expect("it listens");
+            agent.write_all(&message).expect("taken");
+            agent.set_read_timeout(Some(Duration::from_secs(1))).expect("possible");
+            let mut bytes = [0; 400];
+            agent.read(&mut bytes).unwrap_or(0)
+        });
+        (answered, again)
+    });
+    let events = turn(&mut [&mut web7], &mut viewer, |_| listener.is_finished());
+    assert!(connected(&events).is_empty());
+    let (answered, again) = listener.join().expect("no panic");
+    assert!(answered > 0, "the first time it is the viewer's, whoever carries it");
+    assert_eq!(again, 0);
 }
 
 fn read_to_end(stream: &mut TcpStream) -> usize {

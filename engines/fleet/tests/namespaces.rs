@@ -6,6 +6,7 @@ mod network;
 use crate::stage::{
     PATIENCE, agent_options, connected, has_envelope, host_state, lost, turn, turn_for, unconfirmed, viewer_options,
 };
+use fleet::HostName;
 use fleet::agent::DEFAULT_PORT;
 use fleet::viewer::{FleetEvent, Viewer, ViewerOptions};
 use network::{Families, TestNetwork};
@@ -133,11 +134,27 @@ fn replayed_and_old_queries_are_not_answered() {
 #[test]
 fn a_query_from_another_network_is_not_answered() {
     let Some(mut network) = TestNetwork::make("routed", Families::Ipv4) else { return };
-    start_agents(&mut network);
+    for (host, interface) in [(2, "eth0"), (3, "lo")] {
+        let mut options = agent_options(&name(host), host_state(1, host as u8, Some(&name(host))), DEFAULT_PORT);
+        options.interfaces = vec![interface.to_owned()];
+        network.start_agent(host, options);
+    }
     network.ip(&format!("-n {} address add 10.8.8.1/24 dev eth0", network.host(1)));
     network.ip(&format!("-n {} route add 10.8.8.0/24 via 10.9.9.1", network.host(2)));
     assert_eq!(network.ask_host_from(1, "10.8.8.1", "10.9.9.2"), 0);
     assert_eq!(network.ask_host_from(1, "10.9.9.1", "10.9.9.2"), 1, "and from its own it is");
+    assert_eq!(network.ask_host_from(1, "10.9.9.1", "10.9.9.3"), 0, "but not by an interface that was not named");
+    let known = network.on_host(1, || {
+        let mut options = ViewerOptions { multicast: false, ..asking(1) };
+        for host in [2, 3] {
+            let key = host_state(1, host as u8, None).pair.public();
+            let place = format!("10.9.9.{host}:{DEFAULT_PORT}").parse().expect("an address");
+            options.known.put(&HostName::new(name(host).as_bytes()), key, Some(place));
+        }
+        let mut viewer = Viewer::open(options).expect("it opens");
+        turn(&mut [], &mut viewer, |events| has_envelope(events) && lost(events).is_some())
+    });
+    assert_eq!(names_of(&known), HashSet::from([name(2)]));
 }
 
 #[test]

@@ -80,6 +80,14 @@ impl Answers {
         }
     }
 
+    /// Whether somebody may connect: from everywhere, or from the networks of the interfaces that were named.
+    pub fn may_connect(&self, peer: &SocketAddr) -> bool {
+        // The socket of both families shows IPv4 addresses as mapped ones.
+        let mapped = if let SocketAddr::V6(six) = peer { six.ip().to_ipv4_mapped() } else { None };
+        let peer = mapped.map_or(*peer, |four| SocketAddr::new(four.into(), peer.port()));
+        self.interfaces.is_empty() || self.view.is_near(&peer)
+    }
+
     fn join(&mut self) {
         for index in self.view.multicast_indexes() {
             for socket in self.sockets.iter().flatten() {

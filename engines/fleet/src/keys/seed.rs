@@ -19,7 +19,7 @@ const PAIRS_MAX: usize = 4;
 /// Both private keys of a fleet.
 #[derive(Clone)]
 pub struct FleetPair {
-    seed: [u8; 32],
+    seed: StaticSecret,
     exchange: StaticSecret,
     signing: SigningKey,
     /// Of the fleet; for people.
@@ -31,7 +31,8 @@ impl FleetPair {
     pub fn of_seed(seed: [u8; 32], name: HostName) -> Self {
         let exchange = StaticSecret::from(blake3::derive_key("manyhands fleet 2026 x25519", &seed));
         let signing = SigningKey::from_bytes(&blake3::derive_key("manyhands fleet 2026 ed25519", &seed));
-        Self { seed, exchange, signing, name }
+        // Both kinds of secrets are overwritten when they are dropped.
+        Self { seed: StaticSecret::from(seed), exchange, signing, name }
     }
 
     /// New pairs.
@@ -116,7 +117,7 @@ impl FleetKeyFile {
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let mut text = String::new();
         for (pair, until_s) in self.pairs() {
-            let line = format!("{MARK} {} {}", checked_text(&pair.seed), pair.name);
+            let line = format!("{MARK} {} {}", checked_text(pair.seed.as_bytes()), pair.name);
             let until = until_s.map(|until_s| format!(" until={until_s}")).unwrap_or_default();
             writeln!(text, "{line}{until}").expect("a string takes everything");
         }

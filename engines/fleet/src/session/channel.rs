@@ -25,6 +25,8 @@ pub(crate) enum SessionEnd {
     Unasked,
     #[error("it is not the host that it was taken for")]
     Handshake,
+    #[error("its address is not known")]
+    NoAddress,
     #[error("no answer within {0} s")]
     NoAnswer(u64),
     #[error(transparent)]

@@ -108,7 +108,7 @@ impl Viewer {
                     (Some(address), Some(fleet)) => {
                         AgentLink::connect(address, key, fleet).map(|link| Link::Agent(Box::new(link)))
                     }
-                    _ => Err(SessionEnd::NoAnswer(0)),
+                    _ => Err(SessionEnd::NoAddress),
                 }
             }
             HostReach::Ssh(destination) => SshLink::start(&self.ssh, destination).map(|link| Link::Ssh(Box::new(link))),
