@@ -29,9 +29,9 @@ impl EnvelopeSplitter {
         Self { partial: Vec::new(), junk_left: junk_max }
     }
 
-    /// Bytes that are kept until the rest arrives.
+    /// Memory that is held until the rest of an envelope arrives.
     pub fn buffered(&self) -> usize {
-        self.partial.len()
+        self.partial.capacity()
     }
 
     /// Takes the next piece and gives each envelope that it completes. After an error the stream is of no use.

@@ -2,6 +2,7 @@
 
 mod loopback;
 mod namespaces;
+mod real_ssh;
 mod ssh_hosts;
 mod stage;
 mod thousand;

@@ -242,6 +242,45 @@ fn large_samples_arrive_whole() {
 }
 
 #[test]
+fn samples_that_never_end_do_not_fill_the_memory() {
+    let mut agents: Vec<_> = (0..8)
+        .map(|number| {
+            let mut agent = agent("host", host_state(1, 8 * number + 8, Some(&format!("host{number}"))));
+            (agent.source().body_bytes, agent.source().is_cut) = (8 << 20, true);
+            agent
+        })
+        .collect();
+    let mut viewer = viewer_of(1, &agents.iter().collect::<Vec<_>>());
+    let events = turn(&mut agents.iter_mut().collect::<Vec<_>>(), &mut viewer, |events| lost(events).is_some());
+    assert_eq!(lost(&events), Some("its sample did not fit into the memory for all hosts"));
+    assert!(!has_envelope(&events));
+}
+
+#[test]
+fn another_pace_counts_at_once() {
+    let mut web7 = agent("web7", host_state(1, 7, Some("web7")));
+    let mut options = viewer_options(Some(1), vec![address(&web7)]);
+    options.interval = Duration::from_secs(1000);
+    let mut viewer = Viewer::open(options).expect("it opens");
+    turn(&mut [&mut web7], &mut viewer, has_envelope);
+    viewer.set_interval(INTERVAL);
+    turn(&mut [&mut web7], &mut viewer, |events| envelopes_of(events, fleet::viewer::HostId(0)) >= 3);
+    assert_eq!(web7.source().last.expect("taken").interval, INTERVAL);
+}
+
+#[test]
+fn a_fleet_that_is_taken_away_sees_no_more() {
+    let mut web7 = agent("web7", host_state(1, 7, Some("web7")));
+    let mut viewer = viewer_of(1, &[&web7]);
+    turn(&mut [&mut web7], &mut viewer, has_envelope);
+    web7.set_state(host_state(2, 7, Some("web7")));
+    turn(&mut [&mut web7], &mut viewer, |events| lost(events).is_some());
+    assert!(!has_envelope(&turn_for(&mut [&mut web7], &mut viewer, Duration::from_secs(2))));
+    let mut other = viewer_of(2, &[&web7]);
+    turn(&mut [&mut web7], &mut other, has_envelope);
+}
+
+#[test]
 fn a_rotated_key_takes_the_place_of_the_old_one() {
     let mut web7 = agent("web7", host_state(1, 7, Some("web7")));
     let mut keys = FleetKeyFile::of(fleet(1));

@@ -20,6 +20,8 @@ pub const INTERVAL: Duration = Duration::from_millis(100);
 pub struct CountingSource {
     pub taken: u32,
     pub body_bytes: usize,
+    /// Leaves out the end of each sample.
+    pub is_cut: bool,
     pub last: Option<SampleRequest>,
 }
 
@@ -29,7 +31,9 @@ impl SampleSource for CountingSource {
         self.last = Some(*request);
         let mut body = self.taken.to_le_bytes().to_vec();
         body.resize(self.body_bytes.max(4), 7);
-        Ok(envelope(&body).into())
+        let mut envelope = envelope(&body);
+        envelope.truncate(envelope.len() - usize::from(self.is_cut));
+        Ok(envelope.into())
     }
 }
 

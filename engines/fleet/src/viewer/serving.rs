@@ -153,7 +153,10 @@ impl Viewer {
             let demand = self.demand;
             let Some(Link::Agent(link)) = self.hosts.get(id).map(|host| &mut host.link) else { continue };
             match link.grant(0, demand) {
-                Ok(()) => self.watch_writes(id),
+                Ok(()) => {
+                    self.watch_writes(id);
+                    self.hosts.look_at(id, now);
+                }
                 Err(end) => self.lose(id, &end, now),
             }
         }
