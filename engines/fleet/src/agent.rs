@@ -29,6 +29,12 @@ const SESSIONS_MAX: usize = 64;
 /// LIMIT: handshakes a second that addresses may begin from which no viewer came yet: 0.5 ms each.
 const UNKNOWN_PER_SECOND: u32 = 4;
 
+/// LIMIT: those that other addresses may begin.
+const KNOWN_PER_SECOND: u32 = 64;
+
+/// Without a descriptor for it, a connection waits in the kernel, and would be reported again and again.
+const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
+
 /// LIMIT: addresses from which viewers came.
 const KNOWN_MAX: usize = 256;
 
@@ -56,7 +62,8 @@ struct AgentCore {
     port: u16,
     known: NonceTable<IpAddr>,
     messages: NonceTable<[u8; 32]>,
-    unknown: TokenBucket,
+    unknown_rate: TokenBucket,
+    known_rate: TokenBucket,
 }
 
 /// A running agent.
@@ -66,6 +73,8 @@ pub struct Agent<S> {
     source: S,
     sleep: SleepList,
     listener: TcpListener,
+    /// Nothing is accepted before.
+    accepts_from: Option<Instant>,
     watch: InterfaceWatch,
     answers: Answers,
     sessions: BTreeMap<u64, AgentSession>,
@@ -93,13 +102,15 @@ impl<S: SampleSource> Agent<S> {
             port,
             known: NonceTable::new(KNOWN_MAX),
             messages: NonceTable::new(MESSAGES_MAX),
-            unknown: TokenBucket::new(UNKNOWN_PER_SECOND, now),
+            unknown_rate: TokenBucket::new(UNKNOWN_PER_SECOND, now),
+            known_rate: TokenBucket::new(KNOWN_PER_SECOND, now),
         };
         Ok(Self {
             core,
             source,
             sleep,
             listener,
+            accepts_from: None,
             watch,
             answers,
             sessions: BTreeMap::new(),
@@ -134,13 +145,17 @@ impl<S: SampleSource> Agent<S> {
     /// When [`Self::wait`] has something to do by itself, if so.
     pub fn due(&self) -> Option<Instant> {
         let sessions = self.sessions.values().filter_map(AgentSession::due).min();
-        [sessions, self.answers.due()].into_iter().flatten().min()
+        [sessions, self.answers.due(), self.accepts_from].into_iter().flatten().min()
     }
 
     /// Does what is due, and sleeps for at most `limit` before if nothing is.
     pub fn wait(&mut self, limit: Duration) -> Result<Vec<AgentEvent>, Error> {
         let now = Instant::now();
         self.renew_lines(now);
+        if self.accepts_from.take_if(|from| *from <= now).is_some() {
+            let added = self.sleep.add(&self.listener, CONNECTIONS, false);
+            added.map_err(|cause| Error::system("listen on port", self.core.port.to_string(), cause))?;
+        }
         let limit = self.due().map_or(limit, |due| limit.min(due.saturating_duration_since(now)));
         for ready in self.sleep.sleep(limit)? {
             self.take(ready);
@@ -188,11 +203,19 @@ impl<S: SampleSource> Agent<S> {
             let (stream, peer) = match self.listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => return,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // The peer has gone again.
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
+                Err(_) => {
+                    self.sleep.remove(&self.listener);
+                    self.accepts_from = Some(now + ACCEPT_PAUSE);
+                    return;
+                }
             };
             let is_known = self.core.known.has(&peer.ip().to_canonical());
             let has_room = self.sessions.len() < SESSIONS_MAX && self.answers.may_connect(&peer);
-            let may_try = has_room && (is_known || self.core.unknown.take(now));
+            let rate = if is_known { &mut self.core.known_rate } else { &mut self.core.unknown_rate };
+            let may_try = has_room && rate.take(now);
             let Some(session) = may_try.then(|| AgentSession::accepted(stream, peer, now)).and_then(Result::ok) else {
                 continue;
             };

@@ -33,6 +33,27 @@ fn a_host_with_a_ticket_is_shown_at_once_under_its_name() {
 }
 
 #[test]
+fn an_agent_reports_who_looks_and_who_has_gone() {
+    let mut web7 = agent("web7", host_state(1, 7, Some("web7")));
+    let mut viewer = viewer_of(1, &[&web7]);
+    let (mut events, end) = (Vec::new(), Instant::now() + PATIENCE);
+    while events.is_empty() {
+        assert!(Instant::now() < end, "nobody looks");
+        viewer.wait(Duration::from_millis(2)).expect("it runs");
+        events = web7.wait(Duration::from_millis(2)).expect("it runs");
+    }
+    let AgentEvent::Opened { session, fleet, role: FeedRole::Full, .. } = &events[0] else { panic!("{events:?}") };
+    assert_eq!(fleet.as_str(), "home");
+    drop(viewer);
+    let mut closed = Vec::new();
+    while closed.is_empty() {
+        assert!(Instant::now() < end, "it is not noticed that the viewer has gone");
+        closed = web7.wait(Duration::from_secs(1)).expect("it runs");
+    }
+    assert!(matches!(&closed[..], [AgentEvent::Closed { session: closed, .. }] if closed == session), "{closed:?}");
+}
+
+#[test]
 fn a_line_without_a_role_shows_numbers_only() {
     let mut state = HostState::in_memory(HostPair::of_secret([7; 32]), vec![fleet(1).public_line(FeedRole::Numbers)]);
     let ticket = fleet::keys::HostTicket::sign(&fleet(1), state.pair.public(), HostName::new(b"web7"), 1);
