@@ -13,11 +13,13 @@ mod keep;
 mod layout;
 mod line;
 mod local;
+mod open_metrics;
 mod orders;
 mod prompt;
 mod screen;
 mod session;
 mod table;
+mod web;
 mod words;
 
 use ::fleet::agent::DEFAULT_PORT;
@@ -40,6 +42,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use table::TableChoice;
+use web::{WebArgs, WebServer};
 
 /// How messages begin.
 const NAME: &str = "mh sysstat";
@@ -87,6 +90,9 @@ struct SysstatArgs {
 
     #[command(flatten)]
     fleet: FleetArgs,
+
+    #[command(flatten)]
+    web: WebArgs,
 
     #[command(flatten)]
     format: FormatArgs,
@@ -143,6 +149,8 @@ fn command() -> Command {
          mh sysstat web[1-9] db1               these hosts by ssh, a row each; Enter opens one\n  \
          mh sysstat 5 12 | tee log             a line every five seconds, for a minute\n  \
          mh sysstat --record /var/log/mh 10 --keep 30   a file a day, for 30 days\n  \
+         mh sysstat --web                      in a browser, at the URL that is printed\n  \
+         mh sysstat --metrics=:9101 5          for Prometheus, sampled every five seconds\n  \
          mh sysstat --replay /var/log/mh/20261129.mhstat   b jumps to a time",
     )
 }
@@ -172,6 +180,11 @@ impl Looks {
         };
         if let Some((first, others)) = words.split_first().filter(|(first, _)| is_like_a_time(first)) {
             let quoted = terminal::quote_text(first);
+            if first.contains(':') {
+                return Err(wrong(format!(
+                    "INTERVAL is {quoted}: an address is written --web={first} or --metrics={first}"
+                )));
+            }
             looks.interval =
                 parse_interval(first).map_err(|reason| wrong(format!("INTERVAL is {quoted}: {reason}")))?;
             rest = others;
@@ -222,8 +235,14 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let is_text = args.format.format() == Format::Text;
     let has_screen = context.terminals.have_a_screen() && is_text && !args.plain && !args.once && looks.count.is_none();
     let mut session = HostSession::local(facts);
+    let web = WebServer::start(NAME, &args.web, &session)?;
+    if let Some(web) = &web {
+        announce(context, web, !has_screen && is_quiet(&args))?;
+    }
     if has_screen {
-        screen::show(NAME, session, looks.interval, false, |shared| bring(&mut host, shared, keeper.as_mut()))?;
+        let notice = web.as_ref().map(|web| web.notice.join("  ")).unwrap_or_default();
+        let sinks = Sinks { keeper: keeper.as_mut(), web: web.as_ref() };
+        screen::show(NAME, session, looks.interval, notice, |shared| bring(&mut host, shared, sinks))?;
         return Ok(Outcome::Done);
     }
     let (mut looked, mut printed) = (0, 0);
@@ -233,11 +252,12 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         let told = keeper.as_mut().and_then(|keeper| keeper.write(&snapshot));
         told.into_iter().for_each(|text| context.messages.warning(NAME, &text, &[]));
         session.push(snapshot);
+        web.iter().for_each(|web| web.publish(&session));
         let shown = session.latest();
         // The first look is what the others are counted from.
         if shown.earlier.is_some() {
             looked += 1;
-            if !is_only_recorded(&args) {
+            if !is_quiet(&args) {
                 print_as(NAME, &text(&args, &session, &shown, printed))?;
                 printed += 1;
             }
@@ -260,13 +280,14 @@ fn look_at_fleet(
     let are_named = !looks.hosts.is_empty() || !args.fleet.hosts.is_empty();
     let has_key = || places.is_some_and(|places| places.key.exists());
     // A script that asks for this host gets it, whoever's key is there.
-    let is_fleet =
-        are_named || args.fleet.fleet || (has_screen && !args.fleet.alone && args.record.is_none() && has_key());
+    let is_fleet = are_named
+        || args.fleet.fleet
+        || (has_screen && !args.fleet.alone && args.record.is_none() && !args.web.serve() && has_key());
     if !is_fleet {
         return Ok(None);
     }
-    if args.record.is_some() || !is_text {
-        let message = "--record, --json and --csv are of one host: run them there, by ssh".to_owned();
+    if args.record.is_some() || args.web.serve() || !is_text {
+        let message = "--record, --web, --metrics, --json and --csv are of one host: run them there, by ssh".to_owned();
         return Err(Failure::Usage { command: NAME, message });
     }
     let wanted = WantedHosts {
@@ -290,21 +311,41 @@ fn look_at_fleet(
     Ok(Some(Outcome::Done))
 }
 
-/// Whether nothing is to be printed: a recording that nobody looks at.
-fn is_only_recorded(args: &SysstatArgs) -> bool {
-    args.record.is_some() && !args.plain && !args.once && args.format.format() == Format::Text
+/// Whether nothing is to be printed: what is recorded or served, and nobody looks at here.
+fn is_quiet(args: &SysstatArgs) -> bool {
+    let goes_elsewhere = args.record.is_some() || args.web.serve();
+    goes_elsewhere && !args.plain && !args.once && args.format.format() == Format::Text
+}
+
+/// Prints where the pages are: as the one thing that is printed, or beside what is.
+fn announce(context: &Context, web: &WebServer, is_alone: bool) -> Result<(), Failure> {
+    if is_alone {
+        return print_as(NAME, &web.notice.iter().map(|line| format!("{line}\n")).collect::<String>());
+    }
+    web.notice.iter().for_each(|line| context.messages.note(NAME, line));
+    Ok(())
+}
+
+/// Where snapshots go besides the screen.
+struct Sinks<'a> {
+    keeper: Option<&'a mut Keeper>,
+    web: Option<&'a WebServer>,
 }
 
 /// Brings snapshots to the screen.
-fn bring(host: &mut LocalHost, shared: &SharedHost, mut keeper: Option<&mut Keeper>) -> Result<(), Failure> {
+fn bring(host: &mut LocalHost, shared: &SharedHost, mut sinks: Sinks<'_>) -> Result<(), Failure> {
     loop {
         host.set_interval(shared.interval())?;
         let (snapshot, is_last) = host.next()?;
-        if let Some(keeper) = &mut keeper {
+        if let Some(keeper) = &mut sinks.keeper {
             // The screen is no place for it; the gap is marked in the recording.
             let _told_in_the_file = keeper.write(&snapshot);
         }
-        shared.session.lock().push(snapshot);
+        {
+            let mut session = shared.session.lock();
+            session.push(snapshot);
+            sinks.web.iter().for_each(|web| web.publish(&session));
+        }
         shared.ring();
         if is_last {
             return Ok(());
@@ -330,7 +371,7 @@ fn replay(context: &Context, args: &SysstatArgs, path: &Path) -> Result<Outcome,
     }
     let is_text = args.format.format() == Format::Text;
     if context.terminals.have_a_screen() && is_text && !args.plain && !args.once {
-        screen::show(NAME, session, INTERVAL, true, play)?;
+        screen::show(NAME, session, INTERVAL, String::new(), play)?;
         return Ok(Outcome::Done);
     }
     let places = if args.once { session.places().end - 1..session.places().end } else { session.places() };

@@ -8,6 +8,7 @@ pub mod frame;
 pub mod groups;
 pub mod history;
 pub mod interval;
+pub mod metric_names;
 pub mod processes;
 pub mod recording;
 pub mod sampler;

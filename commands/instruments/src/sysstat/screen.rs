@@ -183,20 +183,22 @@ impl ScreenView for HostScreen {
     }
 }
 
-/// Shows a host until the user leaves, or `bring` ends, which brings the snapshots. It is interrupted when the user leaves.
+/// Shows a host, with `notice` until the first key, until the user leaves, or `bring` ends, which brings the snapshots. It is interrupted when the user leaves.
 ///
 /// Signals that end programs must be held back by now.
 pub fn show(
     command: &'static str,
     session: HostSession,
     interval: Duration,
-    is_recording: bool,
+    notice: String,
     bring: impl FnOnce(&SharedHost) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut screen = FullScreen::enter().map_err(|error| failure(command, &error))?;
     let bell = screen.bell();
+    let is_recording = !session.is_live();
     let shared = SharedHost::new(session, interval, screen.bell());
     let mut view = HostScreen::new(Arc::clone(&shared), is_recording);
+    view.said = notice;
     let drawing = std::thread::Builder::new().name("screen".to_owned()).spawn(move || {
         let left = screen.show(&mut view);
         drop(screen);

@@ -89,14 +89,15 @@ macro_rules! fields {
 fields! {
     1 UPTIME "uptime" Host Gauge Nanoseconds "Time since boot, suspensions included (/proc/uptime).";
     2 LOAD_1 "load.1" Host Gauge Hundredths "Threads that could run or slept uninterruptibly, mean of a minute (/proc/loadavg).";
-    3 LOAD_5 "load.5" Host Gauge Hundredths "The same, mean of five minutes.";
-    4 LOAD_15 "load.15" Host Gauge Hundredths "The same, mean of fifteen minutes.";
+    3 LOAD_5 "load.5" Host Gauge Hundredths "The same, mean of five minutes (/proc/loadavg).";
+    4 LOAD_15 "load.15" Host Gauge Hundredths "The same, mean of fifteen minutes (/proc/loadavg).";
     5 RUNNABLE "threads.runnable" Host Gauge Count "Threads that have a CPU or wait for one (procs_running of /proc/stat).";
     6 BLOCKED "threads.blocked" Host Gauge Count "Threads that wait for a disk (procs_blocked of /proc/stat).";
     7 THREADS "threads" Host Gauge Count "Threads there are (/proc/loadavg).";
     8 SWITCHES "cpu.switches" Host Counter Count "Context switches (ctxt of /proc/stat).";
     9 FORKS "cpu.forks" Host Counter Count "Processes and threads that were started (processes of /proc/stat).";
     10 INTERRUPTS "cpu.interrupts" Host Counter Count "Interrupts that CPUs served (intr of /proc/stat).";
+    11 THREAD_BUSIEST "threads.busiest" Host Gauge Millicores "CPU time of the thread that used most since the sample before.";
 
     20 CPU_USER "cpu.user" Host Counter Nanoseconds "CPU time in programs of usual priority, guests' time left out; ticks that met it (/proc/stat).";
     21 CPU_NICE "cpu.nice" Host Counter Nanoseconds "CPU time in programs of lowered priority, guests' time left out.";
@@ -163,10 +164,10 @@ fields! {
     108 STALLS "reclaim.stalls" Host Counter Count "Times that a program had to free memory itself (allocstall).";
 
     110 DISK_READS "disk.reads" Disk Counter Count "Reads that ended (/proc/diskstats).";
-    111 DISK_READ "disk.read" Disk Counter Bytes "Read.";
+    111 DISK_READ "disk.read" Disk Counter Bytes "Bytes read (/proc/diskstats).";
     112 DISK_READ_TIME "disk.read.time" Disk Counter Nanoseconds "Time of all reads, added up.";
     113 DISK_WRITES "disk.writes" Disk Counter Count "Writes that ended.";
-    114 DISK_WRITTEN "disk.written" Disk Counter Bytes "Written.";
+    114 DISK_WRITTEN "disk.written" Disk Counter Bytes "Bytes written (/proc/diskstats).";
     115 DISK_WRITE_TIME "disk.write.time" Disk Counter Nanoseconds "Time of all writes, added up.";
     116 DISK_IN_FLIGHT "disk.inflight" Disk Gauge Count "Requests under way.";
     117 DISK_BUSY "disk.busy" Disk Counter Nanoseconds "Time in which a request was under way. A device that serves many at once is not full at 100 %.";
@@ -181,11 +182,11 @@ fields! {
     134 FS_INODES_FREE "fs.inodes.free" FileSystem Gauge Count "Inodes left.";
     135 FS_SILENT "fs.silent" FileSystem Gauge Count "1 where the file system does not answer.";
 
-    140 NET_RECEIVED "net.rx" Interface Counter Bytes "Received (/proc/net/dev).";
+    140 NET_RECEIVED "net.rx" Interface Counter Bytes "Bytes received (/proc/net/dev).";
     141 NET_PACKETS_IN "net.rx.packets" Interface Counter Count "Packets received.";
     142 NET_ERRORS_IN "net.rx.errors" Interface Counter Count "Packets received in error.";
     143 NET_DROPS_IN "net.rx.drops" Interface Counter Count "Packets received and dropped.";
-    144 NET_SENT "net.tx" Interface Counter Bytes "Sent.";
+    144 NET_SENT "net.tx" Interface Counter Bytes "Bytes sent (/proc/net/dev).";
     145 NET_PACKETS_OUT "net.tx.packets" Interface Counter Count "Packets sent.";
     146 NET_ERRORS_OUT "net.tx.errors" Interface Counter Count "Packets that could not be sent.";
     147 NET_DROPS_OUT "net.tx.drops" Interface Counter Count "Packets dropped instead of sent.";

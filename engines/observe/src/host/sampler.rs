@@ -87,6 +87,8 @@ impl SnapshotSampler {
                 snapshot.processes = lines(since.interval, sample, self.page_bytes, &mut self.texts);
                 snapshot.rest = rest(since.interval, sample);
                 snapshot.findings = self.since.note(since.findings, since.earlier.since_boot_ns);
+                snapshot.values.push(THREAD_BUSIEST, WHOLE, busiest_millicores(since.interval));
+                snapshot.values.sort();
                 self.read_transfers(&mut snapshot);
             }
             None => snapshot.rest.count = u32::try_from(sample.processes.len()).unwrap_or(u32::MAX),
@@ -239,6 +241,15 @@ impl SnapshotSampler {
     }
 }
 
+/// What the busiest thread used, in thousandths of a core.
+fn busiest_millicores(interval: &Interval) -> u64 {
+    let used = interval.threads.iter().map(|thread| {
+        // One that was taken to sleep has more in this interval than fits.
+        thread.cpu.total_ns.min(thread.elapsed_ns).saturating_mul(1000) / thread.elapsed_ns.max(1)
+    });
+    used.max().unwrap_or(0)
+}
+
 /// `/proc/PID/io` (proc_pid_io(5)): what storage was asked for, not what pipes and caches gave.
 fn transferred(text: &[u8]) -> Option<ProcessTransfer> {
     Some(ProcessTransfer { read: number_of(text, b"read_bytes: ")?, written: number_of(text, b"write_bytes: ")? })
@@ -310,5 +321,6 @@ mod tests {
         let between = super::super::interval::HostInterval::new(Some(&first), &second);
         assert!(between.rate(SELF_CPU).is_some_and(|rate| rate > 0.0), "it worked for all of the time");
         assert!(between.gauge(MEM_TOTAL).is_some_and(|total| total > 0));
+        assert!(between.gauge(THREAD_BUSIEST).is_some_and(|used| (1..=1000).contains(&used)), "a thread worked");
     }
 }

@@ -43,6 +43,24 @@ pub enum HostTrouble {
     Network,
 }
 
+impl HostTrouble {
+    /// All of them, the worst first.
+    pub const ALL: [Self; 12] = [
+        Self::OutOfMemory,
+        Self::SilentFileSystem,
+        Self::FullFileSystem,
+        Self::ShortOfMemory,
+        Self::Throttled,
+        Self::Starved,
+        Self::Stolen,
+        Self::Ceiling,
+        Self::Disk,
+        Self::IoBound,
+        Self::Listen,
+        Self::Network,
+    ];
+}
+
 /// One finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostVerdict<'a> {
@@ -210,6 +228,12 @@ mod tests {
     fn troubles(earlier: &Snapshot, later: &Snapshot) -> Vec<(HostTrouble, String)> {
         let found = verdicts(&HostInterval::new(Some(earlier), later));
         found.into_iter().map(|verdict| (verdict.trouble, verdict.place.to_owned())).collect()
+    }
+
+    #[test]
+    fn all_troubles_are_listed() {
+        assert!(HostTrouble::ALL.is_sorted());
+        assert_eq!(HostTrouble::ALL.len(), HostTrouble::Network as usize + 1);
     }
 
     #[test]
