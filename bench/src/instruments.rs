@@ -2,6 +2,7 @@
 //! Does not interleave programs as the other suites do: each check orders its own runs.
 
 pub mod fit;
+pub mod sysstat;
 pub mod timers;
 
 use super::machine;

@@ -3,7 +3,7 @@
 
 mod closing;
 pub mod load;
-mod scan;
+pub mod scan;
 mod watching;
 
 use super::judge::median;

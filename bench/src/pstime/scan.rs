@@ -39,7 +39,7 @@ impl Drop for Crowd {
 }
 
 /// Measures and says.
-pub fn run(program: &Path, is_quick: bool, record: &mut Record) -> Result<(), String> {
+pub(super) fn run(program: &Path, is_quick: bool, record: &mut Record) -> Result<(), String> {
     let count = if is_quick { PROCESSES_QUICK } else { PROCESSES };
     let _crowd = Crowd::start(count)?;
     record.say(&format!(
