@@ -53,7 +53,7 @@ pub struct ViewerOptions {
     pub known: KnownHosts,
     /// The agents' port.
     pub port: u16,
-    /// Whether the networks of this host are asked.
+    /// Whether this host and its networks are asked.
     pub multicast: bool,
     /// Names of interfaces whose networks are asked; all if there is none.
     pub interfaces: Vec<String>,
@@ -94,7 +94,12 @@ impl Viewer {
         let finder = match &options.keys {
             Some(_) => {
                 let asker = Asker::open(options.port, options.multicast, options.interfaces, now)?;
-                Some(HostFinder { asker, places: options.addresses })
+                let mut places = options.addresses;
+                if options.multicast {
+                    // Loopback has no multicast, and may be the only interface.
+                    places.push(([127, 0, 0, 1], options.port).into());
+                }
+                Some(HostFinder { asker, places })
             }
             None => None,
         };

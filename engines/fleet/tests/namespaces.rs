@@ -69,6 +69,23 @@ fn hosts_without_ipv6_are_found() {
 }
 
 #[test]
+fn an_agent_on_the_viewers_own_host_is_found_even_without_a_network() {
+    let Some(mut network) = TestNetwork::make("own", Families::Both) else { return };
+    for host in [1, 2] {
+        let options = agent_options(&name(host), host_state(1, host as u8, Some(&name(host))), DEFAULT_PORT);
+        network.start_agent(host, options);
+    }
+    network.ip(&format!("-n {} link set eth0 down", network.host(2)));
+    for host in [1, 2] {
+        let events = network.on_host(host, || {
+            let mut viewer = Viewer::open(asking(1)).expect("it opens");
+            turn(&mut [], &mut viewer, |events| names_of(events).contains(&name(host)))
+        });
+        assert_eq!(names_of(&events), HashSet::from([name(host)]));
+    }
+}
+
+#[test]
 fn another_key_sees_nobody_and_without_a_viewer_nobody_sends() {
     let Some(mut network) = TestNetwork::make("mute", Families::Both) else { return };
     start_agents(&mut network);

@@ -18,6 +18,7 @@ const REQUEST_DUMP: u16 = 0x301;
 const LINK_HEAD: usize = 16;
 const ADDRESS_HEAD: usize = 8;
 const NAME: u16 = 3;
+const MASTER: u16 = 10;
 const ADDRESS: u16 = 1;
 const LOCAL: u16 = 2;
 const IS_UP: u32 = 1;
@@ -40,6 +41,8 @@ struct Link {
     index: u32,
     name: String,
     flags: u32,
+    /// A port of a bridge or a bond, which has the address.
+    is_port: bool,
 }
 
 /// An address with the length of its network's prefix.
@@ -72,10 +75,13 @@ impl NetworkView {
         Ok(view)
     }
 
-    /// Indexes of interfaces that are up and have multicast. Loopback has not.
+    /// Indexes of interfaces that are up and have multicast. Loopback has not. Ports come last: a socket joins groups on so many interfaces
+    /// only (`igmp_max_memberships`, 20), and hosts of containers have hundreds of ports.
     pub fn multicast_indexes(&self) -> Vec<u32> {
         let fits = |link: &&Link| link.flags & HAS_MULTICAST != 0 && link.flags & IS_LOOPBACK == 0;
-        self.links.iter().filter(fits).map(|link| link.index).collect()
+        let mut links: Vec<&Link> = self.links.iter().filter(fits).collect();
+        links.sort_by_key(|link| (link.is_port, link.index));
+        links.into_iter().map(|link| link.index).collect()
     }
 
     /// Whether a packet's source is on the network of one of the interfaces.
@@ -175,9 +181,10 @@ fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
 
 fn link(kind: u16, body: &[u8]) -> Option<Link> {
     let (index, flags) = (u32_at(body, 4)?, u32_at(body, 8)?);
-    let name = attribute(body.get(LINK_HEAD..)?, NAME)?;
+    let attributes = body.get(LINK_HEAD..)?;
+    let (name, is_port) = (attribute(attributes, NAME)?, attribute(attributes, MASTER).is_some());
     let name = String::from_utf8_lossy(name.strip_suffix(b"\0").unwrap_or(name)).into_owned();
-    (kind == NEW_LINK && flags & IS_UP != 0).then_some(Link { index, name, flags })
+    (kind == NEW_LINK && flags & IS_UP != 0).then_some(Link { index, name, flags, is_port })
 }
 
 fn address(kind: u16, body: &[u8]) -> Option<OwnAddress> {
@@ -240,6 +247,18 @@ mod tests {
         ] {
             assert_eq!(view.is_near(&address.parse().expect("an address")), is_near, "{address}");
         }
+    }
+
+    #[test]
+    fn ports_of_bridges_come_last() {
+        let link = |index, flags, is_port| Link { index, name: String::new(), flags: flags | IS_UP, is_port };
+        let links = vec![
+            link(1, IS_LOOPBACK | HAS_MULTICAST, false),
+            link(2, HAS_MULTICAST, true),
+            link(3, 0, false),
+            link(4, HAS_MULTICAST, false),
+        ];
+        assert_eq!(NetworkView { links, addresses: Vec::new() }.multicast_indexes(), [4, 2]);
     }
 
     #[test]

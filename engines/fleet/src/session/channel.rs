@@ -35,6 +35,8 @@ pub(crate) enum SessionEnd {
     Memory,
     #[error("{0}")]
     Source(String),
+    #[error("it speaks version {0} of the protocol and later ones, this program does not")]
+    Version(u8),
     #[error("its key was rotated away")]
     Rotated,
     #[error("{0}")]
