@@ -1,5 +1,6 @@
-//! The side that is looked at: answers queries of its fleets, and sends samples to viewers that gave it credit. Sends nothing to anybody else, and
-//! nothing at all without a viewer. One loop without a thread: `wait` does what is due. What a sample is, its source knows.
+//! The side that is looked at: answers queries of its fleets, and sends samples to viewers that gave it credit. Sends
+//! nothing to anybody else, and nothing at all without a viewer. One loop without a thread: `wait` does what is due.
+//! What a sample is, its source knows.
 
 mod answers;
 mod feeding;
@@ -136,7 +137,8 @@ impl<S: SampleSource> Agent<S> {
         &mut self.source
     }
 
-    /// Other fleets, tickets and rotations from now on: they were changed by another program. Sessions of fleets that are gone end.
+    /// Other fleets, tickets and rotations from now on: they were changed by another program. Sessions of fleets that
+    /// are gone end.
     pub fn set_state(&mut self, state: HostState) {
         self.core.options.state = state;
         self.in_force_until = Instant::now();

@@ -1,5 +1,6 @@
-//! The answer of an agent: as large as the query, sealed to the fleet, so that nobody on the link reads names and keys, and names of any
-//! length look alike. Whoever has the public line can make one: it says where to try, and the handshake shows who is there.
+//! The answer of an agent: as large as the query, sealed to the fleet, so that nobody on the link reads names and keys,
+//! and names of any length look alike. Whoever has the public line can make one: it says where to try, and the
+//! handshake shows who is there.
 
 use crate::HostName;
 use crate::keys::{FleetPair, FleetPublic, HostPublic};

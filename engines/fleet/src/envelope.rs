@@ -1,5 +1,6 @@
-//! Cutting a stream into envelopes: `"mh" kind:u8 length:u32 crc32c:u32 wall_ns:u64 body`, little endian. Looks at nothing but the
-//! mark and the length: whoever reads an envelope checks the rest. A length is compared with the limit before anything is kept for it.
+//! Cutting a stream into envelopes: `"mh" kind:u8 length:u32 crc32c:u32 wall_ns:u64 body`, little endian. Looks at
+//! nothing but the mark and the length: whoever reads an envelope checks the rest. A length is compared with the limit
+//! before anything is kept for it.
 
 /// Everything before the body.
 pub const HEAD_BYTES: usize = 19;
@@ -23,8 +24,8 @@ pub struct EnvelopeSplitter {
 }
 
 impl EnvelopeSplitter {
-    /// A splitter that skips up to `junk_max` bytes before the first envelope, such as what a login script prints. Text is never taken
-    /// for a head: four letters are a length beyond the limit.
+    /// A splitter that skips up to `junk_max` bytes before the first envelope, such as what a login script prints. Text
+    /// is never taken for a head: four letters are a length beyond the limit.
     pub fn new(junk_max: usize) -> Self {
         Self { partial: Vec::new(), junk_left: junk_max }
     }

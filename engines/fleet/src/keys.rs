@@ -1,5 +1,6 @@
 //! Keys: the fleet's pair, of which hosts have the public half; each host's own pair; and what one signs for the other.
-//! A host that is broken into can lie about itself and see nothing of others, because nothing on it is a secret of the fleet.
+//! A host that is broken into can lie about itself and see nothing of others, because nothing on it is a secret of the
+//! fleet.
 
 mod host_pair;
 mod host_state;

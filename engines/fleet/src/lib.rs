@@ -1,5 +1,6 @@
-//! Many hosts in one viewer: how hosts are found, why they are believed, and sessions that carry their samples.
-//! A sample is an opaque envelope here. Mute: shows nothing, reads no environment. Theory and threats: `README.md` beside the manifest.
+//! Many hosts in one viewer: how hosts are found, why they are believed, and sessions that carry their samples. A
+//! sample is an opaque envelope here. Mute: shows nothing, reads no environment. Theory and threats: `README.md` beside
+//! the manifest.
 
 pub mod agent;
 pub mod answer;

@@ -1,4 +1,5 @@
-//! Names of hosts and of fleets, as anybody may send them. What a terminal, a table or a file could take for something else is not in them.
+//! Names of hosts and of fleets, as anybody may send them. What a terminal, a table or a file could take for something
+//! else is not in them.
 
 use std::fmt;
 

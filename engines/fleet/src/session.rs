@@ -1,5 +1,5 @@
-//! A session: Noise IK over TCP. Frames are a length of two bytes and a Noise message; the first two are the handshake. Knows neither
-//! who may look nor what is sent: `agent` and `viewer` do.
+//! A session: Noise IK over TCP. Frames are a length of two bytes and a Noise message; the first two are the handshake.
+//! Knows neither who may look nor what is sent: `agent` and `viewer` do.
 
 mod channel;
 mod frame_socket;

@@ -1,5 +1,6 @@
-//! Hosts over ssh: a child process each, whose standard output is the stream of envelopes. ssh asks, trusts and refuses by the user's own
-//! settings; nothing is asked on the terminal. Keeps one connection a host; when to begin one is the viewer's.
+//! Hosts over ssh: a child process each, whose standard output is the stream of envelopes. ssh asks, trusts and refuses
+//! by the user's own settings; nothing is asked on the terminal. Keeps one connection a host; when to begin one is the
+//! viewer's.
 
 mod host_list;
 mod last_line;

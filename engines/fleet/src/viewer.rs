@@ -1,5 +1,6 @@
-//! The side that looks: finds hosts, decides whether they are believed, keeps one connection to each, by agent or by ssh, and gives what
-//! arrives as events. One loop without a thread, for all hosts: `wait` does what is due. Shows nothing and looks into no sample.
+//! The side that looks: finds hosts, decides whether they are believed, keeps one connection to each, by agent or by
+//! ssh, and gives what arrives as events. One loop without a thread, for all hosts: `wait` does what is due. Shows
+//! nothing and looks into no sample.
 
 mod agent_link;
 mod asking;
@@ -86,7 +87,8 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// Opens sockets, and knows its hosts. The first question is asked, and the first connection begun, by [`Self::wait`].
+    /// Opens sockets, and knows its hosts. The first question is asked, and the first connection begun, by
+    /// [`Self::wait`].
     pub fn open(options: ViewerOptions) -> Result<Self, Error> {
         options.ssh_hosts.iter().try_for_each(|host| check_destination(host))?;
         let now = Instant::now();
@@ -154,8 +156,8 @@ impl Viewer {
         [self.hosts.first_due(), asker, events].into_iter().flatten().min()
     }
 
-    /// Does what is due, sleeps for at most `limit` before if nothing is, and gives what has happened. One call takes a bounded part
-    /// of what has arrived.
+    /// Does what is due, sleeps for at most `limit` before if nothing is, and gives what has happened. One call takes a
+    /// bounded part of what has arrived.
     pub fn wait(&mut self, limit: Duration) -> Result<Vec<FleetEvent>, Error> {
         let now = Instant::now();
         if let Some(finder) = &mut self.finder {
@@ -198,7 +200,8 @@ impl Viewer {
         self.renew_demand(Instant::now());
     }
 
-    /// Believes a host that is unconfirmed, or that has another key, from now on: its data follow, and it gets a ticket of the fleet.
+    /// Believes a host that is unconfirmed, or that has another key, from now on: its data follow, and it gets a ticket
+    /// of the fleet.
     pub fn accept(&mut self, host: HostId) {
         self.believe(host, Instant::now());
     }

@@ -1,5 +1,5 @@
-//! Agents and viewers of one process on loopback: who sees whom, what a stop, a restart, a forger and a rotation do. Networks with several hosts
-//! are in `namespaces.rs`.
+//! Agents and viewers of one process on loopback: who sees whom, what a stop, a restart, a forger and a rotation do.
+//! Networks with several hosts are in `namespaces.rs`.
 
 use crate::stage::{
     CountingSource, INTERVAL, PATIENCE, address, agent, agent_options, connected, envelopes_of, fleet, has_envelope,

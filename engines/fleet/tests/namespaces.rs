@@ -1,5 +1,5 @@
-//! Eight hosts on a bridge, each a network namespace, made as root with ip(8): multicast by both families, hosts without one of them, forgers, floods,
-//! cables that are pulled, and silence. Left out where namespaces cannot be made.
+//! Eight hosts on a bridge, each a network namespace, made as root with ip(8): multicast by both families, hosts
+//! without one of them, forgers, floods, cables that are pulled, and silence. Left out where namespaces cannot be made.
 
 mod network;
 

@@ -1,4 +1,5 @@
-//! A real ssh client and server on loopback, with keys of their own: one viewer, three names of this host, and one that refuses.
+//! A real ssh client and server on loopback, with keys of their own: one viewer, three names of this host, and one that
+//! refuses.
 
 use crate::stage::{connected, lost, turn, viewer_options};
 use fleet::ssh::SshOptions;

@@ -1,4 +1,5 @@
-//! What tests of whole fleets share: agents with a source that counts, viewers, and turning both until something has happened.
+//! What tests of whole fleets share: agents with a source that counts, viewers, and turning both until something has
+//! happened.
 
 use fleet::HostName;
 use fleet::agent::{Agent, AgentOptions, SampleRequest, SampleSource};

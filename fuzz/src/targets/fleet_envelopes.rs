@@ -1,4 +1,5 @@
-//! Streams of envelopes, as ssh and sessions bring them: in pieces of any size the same envelopes are found, each with the length that its head says.
+//! Streams of envelopes, as ssh and sessions bring them: in pieces of any size the same envelopes are found, each with
+//! the length that its head says.
 
 use fleet::envelope::{BODY_BYTES_MAX, EnvelopeSplitter, HEAD_BYTES, NoEnvelope};
 

@@ -1,4 +1,5 @@
-//! What a host or a viewer says once its messages are opened: facts, openings, messages. Each is bounded and is written as it was read.
+//! What a host or a viewer says once its messages are opened: facts, openings, messages. Each is bounded and is written
+//! as it was read.
 
 use fleet::HostName;
 use fleet::keys::{FleetPair, HostPublic, HostTicket};

@@ -1,4 +1,5 @@
-//! Queries in, answers out: after a delay by chance, so that a thousand hosts do not answer at once, and only to networks of this host.
+//! Queries in, answers out: after a delay by chance, so that a thousand hosts do not answer at once, and only to
+//! networks of this host.
 
 use super::{AgentCore, AgentEvent, AgentOptions};
 use crate::answer::{FleetAnswer, seal_answer};

@@ -1,5 +1,5 @@
-//! One viewer: its handshake, its credit, and the sample on its way. Without credit, and while the last sample has not left, none is taken: a
-//! viewer that hangs costs nothing.
+//! One viewer: its handshake, its credit, and the sample on its way. Without credit, and while the last sample has not
+//! left, none is taken: a viewer that hangs costs nothing.
 
 use super::{AgentCore, SampleRequest, SampleSource};
 use crate::keys::{FeedRole, HostTicket, PublicLine, Rotation};
@@ -168,7 +168,8 @@ impl OpenSession {
         self.next = self.next.max(now);
     }
 
-    /// Seals the next piece once the last has left, so that a session never holds more than one beside the sample itself.
+    /// Seals the next piece once the last has left, so that a session never holds more than one beside the sample
+    /// itself.
     fn pump(&mut self, socket: &mut FrameSocket) -> Result<(), SessionEnd> {
         while let Some((sample, at)) = self.sending.take_if(|_| socket.is_drained()) {
             let end = sample.len().min(at + PIECE_BYTES);

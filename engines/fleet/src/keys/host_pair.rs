@@ -16,7 +16,8 @@ const READ: &str = "read host key";
 pub struct HostPublic(pub [u8; 32]);
 
 impl HostPublic {
-    /// Twelve letters of a hash, to be compared by eye: `7G4K-2PQD-9XVA`. They are 60 bits; a key with the same 40 could be searched for.
+    /// Twelve letters of a hash, to be compared by eye: `7G4K-2PQD-9XVA`. They are 60 bits; a key with the same 40
+    /// could be searched for.
     pub fn short_code(&self) -> String {
         let hash = blake3::derive_key("manyhands fleet 2026 short code", &self.0);
         let text = letters(&hash[..8]);

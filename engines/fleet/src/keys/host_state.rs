@@ -1,5 +1,5 @@
-//! What a host keeps: its pair, the public lines of the fleets that may look, their tickets for it, and rotations it was told of. One file each, in a
-//! directory of its own.
+//! What a host keeps: its pair, the public lines of the fleets that may look, their tickets for it, and rotations it
+//! was told of. One file each, in a directory of its own.
 
 use super::private_file::{read_private, write_private};
 use super::{HostPair, HostTicket, PublicLine, Rotation};

@@ -1,4 +1,5 @@
-//! A ticket: the fleet's statement that a host key is the host of that name. A viewer that holds the fleet's key trusts it at once.
+//! A ticket: the fleet's statement that a host key is the host of that name. A viewer that holds the fleet's key trusts
+//! it at once.
 
 use super::{FleetPair, FleetPublic, HostPublic};
 use crate::base32::{checked_bytes, checked_text};

@@ -1,5 +1,6 @@
-//! A rotation: the old key's statement that a new one takes its place, and how long the old one still counts.
-//! Hosts take it at their next contact. Whoever stole the old key can sign one, too: the grace is the window in which that matters.
+//! A rotation: the old key's statement that a new one takes its place, and how long the old one still counts. Hosts
+//! take it at their next contact. Whoever stole the old key can sign one, too: the grace is the window in which that
+//! matters.
 
 use super::{FleetPair, FleetPublic, KeyId, PublicLine};
 use crate::Error;
@@ -63,8 +64,8 @@ impl Rotation {
         rotation.ok_or_else(|| Error::refused("read rotation", "mhrotate1 ...", "it has a typing error, or is none"))
     }
 
-    /// The lines that count now: those given, but for rotated ones whose grace has ended, and what they were rotated to,
-    /// under the same name and role.
+    /// The lines that count now: those given, but for rotated ones whose grace has ended, and what they were rotated
+    /// to, under the same name and role.
     pub fn in_force(lines: &[PublicLine], rotations: &[Self], now_s: u64) -> Vec<PublicLine> {
         let mut counted: Vec<PublicLine> = Vec::new();
         for line in lines {

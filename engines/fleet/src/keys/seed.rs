@@ -1,5 +1,6 @@
-//! The private half of a fleet's key: one seed of 32 bytes, from which both pairs come, and the file that it is kept in.
-//! Whoever has it sees every host of the fleet. Pairs before the last rotation stay in the file until their grace ends.
+//! The private half of a fleet's key: one seed of 32 bytes, from which both pairs come, and the file that it is kept
+//! in. Whoever has it sees every host of the fleet. Pairs before the last rotation stay in the file until their grace
+//! ends.
 
 use super::private_file::{read_private, write_private};
 use super::{FeedRole, FleetPublic, PublicLine};
@@ -130,7 +131,8 @@ impl FleetKeyFile {
         std::iter::once((&self.current, None)).chain(older)
     }
 
-    /// Puts a new pair in front, and keeps the old one until its grace ends. Pairs whose grace has ended, and those that are too many, are dropped.
+    /// Puts a new pair in front, and keeps the old one until its grace ends. Pairs whose grace has ended, and those
+    /// that are too many, are dropped.
     pub fn rotate(&mut self, new: FleetPair, now_s: u64, grace_s: u64) {
         let old = std::mem::replace(&mut self.current, new);
         self.older.retain(|older| older.until_s > now_s);

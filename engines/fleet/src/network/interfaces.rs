@@ -1,5 +1,5 @@
-//! Interfaces and their addresses, asked of the kernel by rtnetlink, which also reports when they change. What it sends is trusted, and read with
-//! bounds all the same.
+//! Interfaces and their addresses, asked of the kernel by rtnetlink, which also reports when they change. What it sends
+//! is trusted, and read with bounds all the same.
 
 use crate::Error;
 use rustix::net::netlink::SocketAddrNetlink;
@@ -75,8 +75,8 @@ impl NetworkView {
         Ok(view)
     }
 
-    /// Indexes of interfaces that are up and have multicast. Loopback has not. Ports come last: a socket joins groups on so many interfaces
-    /// only (`igmp_max_memberships`, 20), and hosts of containers have hundreds of ports.
+    /// Indexes of interfaces that are up and have multicast. Loopback has not. Ports come last: a socket joins groups
+    /// on so many interfaces only (`igmp_max_memberships`, 20), and hosts of containers have hundreds of ports.
     pub fn multicast_indexes(&self) -> Vec<u32> {
         let fits = |link: &&Link| link.flags & HAS_MULTICAST != 0 && link.flags & IS_LOOPBACK == 0;
         let mut links: Vec<&Link> = self.links.iter().filter(fits).collect();
@@ -118,7 +118,8 @@ impl InterfaceWatch {
         Ok(Self(open(CHANGES, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?))
     }
 
-    /// Whether anything has changed since the last question. A queue that overflowed has lost changes, so it counts as one.
+    /// Whether anything has changed since the last question. A queue that overflowed has lost changes, so it counts as
+    /// one.
     pub fn has_changed(&self) -> bool {
         let mut buffer = vec![0; MESSAGE_BYTES];
         let mut changed = false;

@@ -1,5 +1,5 @@
-//! The UDP socket of one family: for an agent, which joins the group on each interface, and for a viewer, which sends to it on each. Hop limits are
-//! 1: a query never leaves its network.
+//! The UDP socket of one family: for an agent, which joins the group on each interface, and for a viewer, which sends
+//! to it on each. Hop limits are 1: a query never leaves its network.
 
 use crate::query::PACKET_BYTES;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, ipproto, socket_with, sockopt};

@@ -1,4 +1,5 @@
-//! The one epoll that a loop sleeps in. Each descriptor has a token; errors of a descriptor are reported as readable, and reading says which.
+//! The one epoll that a loop sleeps in. Each descriptor has a token; errors of a descriptor are reported as readable,
+//! and reading says which.
 
 use crate::Error;
 use rustix::event::Timespec;

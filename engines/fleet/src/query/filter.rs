@@ -1,4 +1,5 @@
-//! Which queries an agent answers. What is cheap comes first: a signature is checked last, and twenty times a second at most.
+//! Which queries an agent answers. What is cheap comes first: a signature is checked last, and twenty times a second at
+//! most.
 
 use super::{FleetQuery, Nonce, NonceTable, TokenBucket};
 use crate::keys::{FleetPublic, KeyId, PublicLine};
@@ -10,8 +11,8 @@ const WINDOW_MS: u64 = 30_000;
 /// LIMIT: signature checks a second, at 45 us each: a thousandth of a core.
 const PER_SECOND: u32 = 20;
 
-/// LIMIT: nonces are noted once the signature was right, so 20 a second for the 60 s of the window, and the first 20: 1,220 at most. None is
-/// forgotten while it could be used again.
+/// LIMIT: nonces are noted once the signature was right, so 20 a second for the 60 s of the window, and the first 20:
+/// 1,220 at most. None is forgotten while it could be used again.
 const NONCES_MAX: usize = 4096;
 
 /// Why a query is not answered.

@@ -1,5 +1,5 @@
-//! Frames over a stream that never blocks: `length:u16` and so many bytes. What arrives is kept until its frame is whole, what leaves until
-//! the kernel takes it.
+//! Frames over a stream that never blocks: `length:u16` and so many bytes. What arrives is kept until its frame is
+//! whole, what leaves until the kernel takes it.
 
 use super::SessionEnd;
 use rustix::net::sockopt;

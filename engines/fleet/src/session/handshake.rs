@@ -1,5 +1,6 @@
-//! The two messages of Noise IK and what they carry: from the viewer its versions and clock, from the agent who it is. The viewer knows the agent's key
-//! before it connects; the agent learns the viewer's from the first message, and answers nothing if no fleet of its own is meant.
+//! The two messages of Noise IK and what they carry: from the viewer its versions and clock, from the agent who it is.
+//! The viewer knows the agent's key before it connects; the agent learns the viewer's from the first message, and
+//! answers nothing if no fleet of its own is meant.
 
 use crate::HostName;
 use crate::keys::{FleetPair, HostPair, HostPublic, HostTicket};
@@ -107,7 +108,8 @@ pub fn opening_is_read(bytes: &[u8]) -> bool {
 pub(crate) struct PendingHandshake(Box<HandshakeState>);
 
 impl PendingHandshake {
-    /// Begins, as a viewer of `fleet`, with the host that has this key. None if the key is none, or the kernel has no random bytes.
+    /// Begins, as a viewer of `fleet`, with the host that has this key. None if the key is none, or the kernel has no
+    /// random bytes.
     pub fn begin(fleet: &FleetPair, host: &HostPublic, opening: Opening) -> Option<(Self, Vec<u8>)> {
         let builder = Builder::new(PATTERN.parse().ok()?).local_private_key(fleet.exchange_secret()).ok()?;
         let mut noise = builder.remote_public_key(&host.0).ok()?.prologue(PROLOGUE).ok()?.build_initiator().ok()?;

@@ -1,5 +1,5 @@
-//! What is said inside a session: a kind of one byte, then its content. Kinds that are not known are skipped, and so is what follows the
-//! content that is known, so that versions may differ.
+//! What is said inside a session: a kind of one byte, then its content. Kinds that are not known are skipped, and so is
+//! what follows the content that is known, so that versions may differ.
 
 use crate::keys::{FeedRole, HostTicket, Rotation};
 use crate::wire::WireReader;

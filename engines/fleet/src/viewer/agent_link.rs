@@ -1,4 +1,5 @@
-//! A connection to one agent: connecting, handshake, samples against credit. Knows nothing of trust: its owner gives credit or does not.
+//! A connection to one agent: connecting, handshake, samples against credit. Knows nothing of trust: its owner gives
+//! credit or does not.
 
 use crate::envelope::EnvelopeSplitter;
 use crate::keys::{FeedRole, FleetPair, HostPublic, HostTicket, Rotation};

@@ -1,5 +1,5 @@
-//! Asking the network who is there: often at first, every half minute later, by both families, on every interface, and by unicast where a host may be.
-//! Says which answers belong to a question; does not open them.
+//! Asking the network who is there: often at first, every half minute later, by both families, on every interface, and
+//! by unicast where a host may be. Says which answers belong to a question; does not open them.
 
 use crate::keys::FleetPair;
 use crate::network::{InterfaceWatch, NetworkView, QuerySocket, SleepList};

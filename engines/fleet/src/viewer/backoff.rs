@@ -1,4 +1,5 @@
-//! When a host is tried again: 1, 2, 4 ... 60 s, each a quarter more or less by chance, so that a thousand do not come back at once.
+//! When a host is tried again: 1, 2, 4 ... 60 s, each a quarter more or less by chance, so that a thousand do not come
+//! back at once.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! All hosts of a viewer: who they are, how they are reached, what they are doing, and when each must be looked at again.
+//! All hosts of a viewer: who they are, how they are reached, what they are doing, and when each must be looked at
+//! again.
 
 use super::agent_link::AgentLink;
 use super::backoff::Backoff;

@@ -1,5 +1,5 @@
-//! Whether a host is believed: a ticket of the fleet, or a key that a person accepted. A key that neither has is shown with its code, and its data are
-//! not read.
+//! Whether a host is believed: a ticket of the fleet, or a key that a person accepted. A key that neither has is shown
+//! with its code, and its data are not read.
 
 use super::KnownHosts;
 use crate::keys::{FleetKeyFile, FleetPair, HostPublic, HostTicket, Rotation};
