@@ -42,6 +42,10 @@ const BUFFERED_MAX: usize = 40 << 20;
 /// LIMIT: what one host gives in one turn.
 const SCRATCH_BYTES: usize = 32 << 10;
 
+/// LIMIT: of what may be asked for; agents keep to the same.
+const INTERVAL_MIN: Duration = Duration::from_millis(100);
+const INTERVAL_MAX: Duration = Duration::from_secs(3600);
+
 /// Known hosts are written so often, and at the end.
 const KEPT_EVERY: Duration = Duration::from_secs(5);
 
@@ -64,7 +68,7 @@ pub struct ViewerOptions {
     pub ssh_hosts: Vec<String>,
     /// How.
     pub ssh: SshOptions,
-    /// Time between samples.
+    /// Time between samples: 0.1 s to an hour, the nearest of them otherwise.
     pub interval: Duration,
     /// What is wanted of them; agents give no more than the line allows.
     pub role: FeedRole,
@@ -116,7 +120,7 @@ impl Viewer {
             hosts: HostTable::default(),
             queue: ConnectQueue::default(),
             ssh: options.ssh,
-            demand: FeedDemand { interval: options.interval, role: options.role },
+            demand: FeedDemand { interval: options.interval.clamp(INTERVAL_MIN, INTERVAL_MAX), role: options.role },
             buffered: 0,
             scratch: vec![0; SCRATCH_BYTES],
             events: Vec::new(),
@@ -196,7 +200,7 @@ impl Viewer {
 
     /// Another pace, for all hosts. ssh's hosts keep the one that their command has.
     pub fn set_interval(&mut self, interval: Duration) {
-        self.demand.interval = interval;
+        self.demand.interval = interval.clamp(INTERVAL_MIN, INTERVAL_MAX);
         self.renew_demand(Instant::now());
     }
 
