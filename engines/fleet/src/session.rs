@@ -8,7 +8,7 @@ mod messages;
 
 pub(crate) use channel::{Channel, PIECE_BYTES, SessionEnd};
 pub(crate) use frame_socket::FrameSocket;
-pub use handshake::HostFacts;
+pub use handshake::AgentFacts;
 pub(crate) use handshake::{
     MESSAGE_1_MAX, MESSAGE_2_MAX, Opening, PendingHandshake, VERSION, answer_handshake, seen_before_key,
 };

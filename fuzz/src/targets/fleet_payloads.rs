@@ -3,7 +3,7 @@
 
 use fleet::HostName;
 use fleet::keys::{FleetPair, HostPublic, HostTicket};
-use fleet::session::HostFacts;
+use fleet::session::AgentFacts;
 use fleet::session::payloads::{bytes_of_facts, facts_of, message_again, opening_is_read};
 
 /// Reads the input as each of them.
@@ -23,7 +23,7 @@ pub fn run(input: &[u8]) {
 pub fn seeds() -> Vec<Vec<u8>> {
     let fleet = FleetPair::of_seed([1; 32], HostName::new(b"home"));
     let ticket = HostTicket::sign(&fleet, HostPublic([2; 32]), HostName::new(b"web7"), 5);
-    let facts = |ticket| HostFacts {
+    let facts = |ticket| AgentFacts {
         name: HostName::new(b"web7"),
         boot_id: [3; 16],
         cores: 8,

@@ -4,7 +4,7 @@
 use super::{AgentCore, SampleRequest, SampleSource};
 use crate::keys::{FeedRole, HostTicket, PublicLine, Rotation};
 use crate::network::Ready;
-use crate::session::{Channel, Credit, FrameSocket, HostFacts, Message, SessionEnd};
+use crate::session::{AgentFacts, Channel, Credit, FrameSocket, Message, SessionEnd};
 use crate::session::{MESSAGE_1_MAX, PIECE_BYTES, VERSION, answer_handshake, seen_before_key};
 use crate::wall_ms;
 use std::net::{SocketAddr, TcpStream};
@@ -189,10 +189,10 @@ impl AsFd for AgentSession {
     }
 }
 
-fn facts(core: &AgentCore, line: &PublicLine) -> HostFacts {
+fn facts(core: &AgentCore, line: &PublicLine) -> AgentFacts {
     let options = &core.options;
     let ticket = options.state.tickets.iter().find(|ticket: &&HostTicket| ticket.is_of(&line.public));
-    HostFacts {
+    AgentFacts {
         name: options.name.clone(),
         boot_id: options.boot_id,
         cores: options.cores,

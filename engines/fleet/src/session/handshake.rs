@@ -45,7 +45,7 @@ impl Opening {
 
 /// What an agent says of its host, authenticated by the host's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostFacts {
+pub struct AgentFacts {
     /// Its name; the ticket's counts more.
     pub name: HostName,
     /// Different after each start of the host.
@@ -62,7 +62,7 @@ pub struct HostFacts {
     pub ticket: Option<HostTicket>,
 }
 
-impl HostFacts {
+impl AgentFacts {
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![self.versions.0, self.versions.1];
         bytes.extend_from_slice(&self.wall_ms.to_le_bytes());
@@ -89,12 +89,12 @@ impl HostFacts {
 }
 
 /// For fuzzing: facts that bytes are read as.
-pub fn facts_of(bytes: &[u8]) -> Option<HostFacts> {
-    HostFacts::from_bytes(bytes)
+pub fn facts_of(bytes: &[u8]) -> Option<AgentFacts> {
+    AgentFacts::from_bytes(bytes)
 }
 
 /// For fuzzing: facts as they are sent.
-pub fn bytes_of_facts(facts: &HostFacts) -> Vec<u8> {
+pub fn bytes_of_facts(facts: &AgentFacts) -> Vec<u8> {
     facts.to_bytes()
 }
 
@@ -120,10 +120,10 @@ impl PendingHandshake {
     }
 
     /// Takes the second message. None if the peer does not hold the host's key.
-    pub fn finish(mut self, message: &[u8]) -> Option<(TransportState, HostFacts)> {
+    pub fn finish(mut self, message: &[u8]) -> Option<(TransportState, AgentFacts)> {
         let mut payload = [0; MESSAGE_2_MAX];
         let read = self.0.read_message(message, &mut payload).ok()?;
-        let facts = HostFacts::from_bytes(&payload[..read])?;
+        let facts = AgentFacts::from_bytes(&payload[..read])?;
         Some((self.0.into_transport_mode().ok()?, facts))
     }
 }
@@ -147,7 +147,7 @@ pub(crate) fn answer_handshake<T>(
     host: &HostPair,
     message: &[u8],
     authorise: impl FnOnce(&[u8; 32]) -> Option<T>,
-    facts: impl FnOnce(&T) -> HostFacts,
+    facts: impl FnOnce(&T) -> AgentFacts,
 ) -> Option<AnsweredHandshake<T>> {
     let builder = Builder::new(PATTERN.parse().ok()?).local_private_key(host.secret()).ok()?;
     let mut noise = builder.prologue(PROLOGUE).ok()?.build_responder().ok()?;
@@ -170,10 +170,10 @@ mod tests {
         FleetPair::of_seed([byte; 32], HostName::new(b"home"))
     }
 
-    fn facts(ticket: Option<HostTicket>) -> HostFacts {
+    fn facts(ticket: Option<HostTicket>) -> AgentFacts {
         let name = HostName::new(&[b'n'; 63]);
         let program = HostName::new(b"0.1.0");
-        HostFacts { name, boot_id: [3; 16], cores: 8, wall_ms: 99, versions: (1, 1), program, ticket }
+        AgentFacts { name, boot_id: [3; 16], cores: 8, wall_ms: 99, versions: (1, 1), program, ticket }
     }
 
     const OPENING: Opening = Opening { versions: (1, 1), wall_ms: 1234 };
@@ -223,8 +223,8 @@ mod tests {
         fn facts_are_read_as_they_were_written(
             boot_id in any::<[u8; 16]>(), cores in any::<u32>(), wall_ms in any::<u64>(), more in any::<[u8; 5]>(),
         ) {
-            let facts = HostFacts { boot_id, cores, wall_ms, ..facts(None) };
-            prop_assert_eq!(HostFacts::from_bytes(&[&facts.to_bytes()[..], &more].concat()), Some(facts));
+            let facts = AgentFacts { boot_id, cores, wall_ms, ..facts(None) };
+            prop_assert_eq!(AgentFacts::from_bytes(&[&facts.to_bytes()[..], &more].concat()), Some(facts));
         }
     }
 }

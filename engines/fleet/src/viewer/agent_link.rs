@@ -5,7 +5,7 @@ use crate::envelope::EnvelopeSplitter;
 use crate::keys::{FeedRole, FleetPair, HostPublic, HostTicket, Rotation};
 use crate::network::Ready;
 use crate::session::{
-    Channel, Credit, FrameSocket, HostFacts, MESSAGE_2_MAX, Message, Opening, PendingHandshake, SessionEnd, VERSION,
+    AgentFacts, Channel, Credit, FrameSocket, MESSAGE_2_MAX, Message, Opening, PendingHandshake, SessionEnd, VERSION,
 };
 use crate::wall_ms;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
@@ -79,7 +79,7 @@ impl AgentLink {
         scratch: &mut [u8],
         demand: FeedDemand,
         mut each: impl FnMut(Vec<u8>),
-    ) -> Result<Option<Box<HostFacts>>, SessionEnd> {
+    ) -> Result<Option<Box<AgentFacts>>, SessionEnd> {
         if let LinkStage::Connecting { .. } = self.stage {
             return self.begin_handshake().map(|()| None);
         }
@@ -108,7 +108,7 @@ impl AgentLink {
         self.socket.flush()
     }
 
-    fn finish_handshake(&mut self, message: &[u8]) -> Result<Box<HostFacts>, SessionEnd> {
+    fn finish_handshake(&mut self, message: &[u8]) -> Result<Box<AgentFacts>, SessionEnd> {
         let LinkStage::Handshake(handshake) = std::mem::replace(&mut self.stage, LinkStage::Void) else {
             return Err(SessionEnd::Handshake);
         };

@@ -1,7 +1,7 @@
 //! What a viewer reports. Names and reasons are plain text: nothing in them comes from a host as it was sent.
 
 use crate::HostName;
-use crate::session::HostFacts;
+use crate::session::AgentFacts;
 use std::time::{Duration, Instant};
 
 /// A host of this viewer, as long as the viewer runs.
@@ -38,7 +38,7 @@ pub enum FleetEvent {
         /// Its name: of the ticket, as it was accepted, or as it was given.
         name: HostName,
         /// What its agent says; nothing over ssh.
-        facts: Option<Box<HostFacts>>,
+        facts: Option<Box<AgentFacts>>,
         /// Host's clock minus ours, in milliseconds, with the way of one message in it.
         clock_offset_ms: Option<i64>,
     },

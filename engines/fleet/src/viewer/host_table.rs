@@ -6,7 +6,7 @@ use super::backoff::Backoff;
 use super::events::HostId;
 use crate::HostName;
 use crate::keys::HostPublic;
-use crate::session::HostFacts;
+use crate::session::AgentFacts;
 use crate::ssh::SshLink;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -68,7 +68,7 @@ pub(super) struct FleetHost {
     pub is_late: bool,
     /// Why it was lost last, so that it is reported once.
     pub lost_for: Option<String>,
-    pub facts: Option<Box<HostFacts>>,
+    pub facts: Option<Box<AgentFacts>>,
     /// For [`HostTable::look_at`].
     timer: Option<Instant>,
     pub watches_writes: bool,

@@ -5,7 +5,7 @@ use super::host_table::{HostReach, HostStanding, Link};
 use super::trust::Belief;
 use super::{BUFFERED_MAX, FleetEvent, HOSTS, HostId, SCRATCH_BYTES, Viewer};
 use crate::network::Ready;
-use crate::session::{HostFacts, SessionEnd, VERSION};
+use crate::session::{AgentFacts, SessionEnd, VERSION};
 use crate::wall_ms;
 use std::time::Instant;
 
@@ -73,7 +73,7 @@ impl Viewer {
     }
 
     /// The handshake has shown that the host holds its key: is that key to be believed?
-    fn greet(&mut self, id: HostId, facts: Box<HostFacts>, now: Instant) -> Result<(), SessionEnd> {
+    fn greet(&mut self, id: HostId, facts: Box<AgentFacts>, now: Instant) -> Result<(), SessionEnd> {
         if facts.versions.0 > VERSION {
             return Err(SessionEnd::Version(facts.versions.0));
         }

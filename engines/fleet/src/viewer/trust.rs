@@ -3,7 +3,7 @@
 
 use super::KnownHosts;
 use crate::keys::{FleetKeyFile, FleetPair, HostPublic, HostTicket, Rotation};
-use crate::session::HostFacts;
+use crate::session::AgentFacts;
 use crate::{Error, HostName, wall_ms};
 use std::net::SocketAddr;
 
@@ -41,7 +41,7 @@ impl FleetTrust {
     }
 
     /// What is to be thought of the host that has proven to hold `key`.
-    pub fn judge(&self, key: &HostPublic, facts: &HostFacts) -> Belief {
+    pub fn judge(&self, key: &HostPublic, facts: &AgentFacts) -> Belief {
         if let Some(ticket) = &facts.ticket
             && ticket.host == *key
             && self.pairs().iter().any(|pair| ticket.is_of(&pair.public()))
@@ -66,7 +66,7 @@ impl FleetTrust {
     }
 
     /// A ticket of the current pair, for a host that has none of it.
-    pub fn ticket_for(&self, key: HostPublic, name: &HostName, facts: &HostFacts) -> Option<HostTicket> {
+    pub fn ticket_for(&self, key: HostPublic, name: &HostName, facts: &AgentFacts) -> Option<HostTicket> {
         let pair = &self.keys.as_ref()?.current;
         let has_one = facts.ticket.as_ref().is_some_and(|ticket| ticket.host == key && ticket.is_of(&pair.public()));
         (!has_one).then(|| HostTicket::sign(pair, key, name.clone(), wall_ms() / 1000))
