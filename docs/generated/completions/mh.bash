@@ -778,7 +778,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__sysstat)
-            opts="-d -l -h --plain --once --header --record --keep --replay --hosts --fleet --alone --daemon --port --interface --program --json --csv --colour --color --long --help key enroll"
+            opts="-d -l -h --plain --once --header --record --keep --replay --hosts --fleet --alone --daemon --port --interface --program --web --metrics --json --csv --colour --color --long --help key enroll"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -809,6 +809,14 @@ _mh() {
                     return 0
                     ;;
                 --program)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --web)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

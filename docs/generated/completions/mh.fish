@@ -433,6 +433,8 @@ complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subco
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l port -d 'The agents\' port' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l interface -d 'Only this network interface (may be given again)' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l program -d 'How mh is called on hosts that ssh reaches' -r
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l web -d 'Serve this host to browsers, at the URL that is printed [default ADDR: 127.0.0.1:7780]' -r
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l metrics -d 'Serve metrics to Prometheus, without a password [default ADDR: 127.0.0.1:9101]' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"

@@ -4,12 +4,14 @@
 mod rows;
 mod screen;
 
+use super::bands::{busy, cpu_shares};
 use super::screen::SharedHost;
 use super::session::HostSession;
 use ::fleet::viewer::{FleetEvent, HostId, Viewer};
 use mh_kit::failure::Failure;
 use mh_kit::instrument::failure;
 use observe::host::recording::HostFacts;
+use observe::host::verdict::{HostTrouble, verdicts};
 use parking_lot::Mutex;
 use rows::RowState;
 use std::collections::BTreeMap;
@@ -37,8 +39,28 @@ pub struct FleetRow {
     pub name: String,
     /// How it stands.
     pub state: RowState,
+    /// What is wrong with it, and how busy its CPUs are: made when a sample comes, not when rows are ordered.
+    pub judged: JudgedHost,
     /// What is known of it.
     pub host: Arc<SharedHost>,
+}
+
+/// What rows are ordered by.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct JudgedHost {
+    /// The worst that is wrong.
+    pub trouble: Option<HostTrouble>,
+    /// Share of its CPUs that are busy.
+    pub used: f64,
+}
+
+impl JudgedHost {
+    fn of(session: &HostSession) -> Self {
+        let shown = session.latest();
+        let interval = shown.interval();
+        let trouble = verdicts(&interval).first().map(|verdict| verdict.trouble);
+        Self { trouble, used: cpu_shares(&interval).map_or(0.0, |shares| busy(&shares)) }
+    }
 }
 
 impl FleetRow {
@@ -84,7 +106,8 @@ impl SharedFleet {
                 let session = HostSession::remote(facts);
                 let shared = SharedHost::new(session, self.interval, self.bell.clone());
                 let state = RowState::Reaching { place };
-                hosts.insert(host, FleetRow { name: name.as_str().to_owned(), state, host: shared });
+                let (name, judged) = (name.as_str().to_owned(), JudgedHost::default());
+                hosts.insert(host, FleetRow { name, state, judged, host: shared });
                 let each = (HISTORY_BYTES / hosts.len().max(1)).min(HOST_HISTORY_BYTES);
                 hosts.values().for_each(|row| row.host.session.lock().set_limit(each));
             }
@@ -100,7 +123,12 @@ impl SharedFleet {
             FleetEvent::Lost { host, since, reason, .. } => set(&mut hosts, host, RowState::Lost { since, reason }),
             FleetEvent::Envelope { host, bytes } => {
                 let Some(row) = hosts.get_mut(&host) else { return };
-                let is_understood = row.host.session.lock().push_envelope(bytes);
+                let is_understood = {
+                    let mut session = row.host.session.lock();
+                    let is_understood = session.push_envelope(bytes);
+                    row.judged = JudgedHost::of(&session);
+                    is_understood
+                };
                 let clock_offset_ms = row.state.clock_offset_ms();
                 if is_understood {
                     row.state = RowState::Up { at: Instant::now(), clock_offset_ms };

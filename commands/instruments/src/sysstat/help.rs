@@ -14,7 +14,7 @@ pub const KEYS: &[&str] = &[
     "arrows        choose a process; page up, page down, home, end       Enter  all that is known of it",
     "P M T N       order by CPU, memory, age, number     D W  by transfer, waiting    < > left right  by the next column",
     "/ F3          find a process, n the next            \\ F4  only those with a text     u  only of a user     Esc  all again",
-    "t F5          tree of parents and children",
+    "t F5          tree of parents and children          H  threads that did something, in place of processes",
     "k F9          send a signal to the chosen process   r F7 F8  another nice value; both ask first",
     "space Z       hold what is shown; again: go on      [ ]  a moment back and on    { }  a minute    b  to a time",
     "+ -           look less often, more often",

@@ -12,6 +12,7 @@ use super::table::TableChoice;
 use mh_kit::failure::Failure;
 use mh_kit::instrument::failure;
 use observe::host::recording::HostFacts;
+use observe::host::snapshot::ProcessLine;
 use observe::source::accounts::Accounts;
 use parking_lot::Mutex;
 use rustix::process::{Signal, getpid, kill_process};
@@ -135,6 +136,15 @@ impl HostScreen {
             Some(shown) => self.shown = shown,
             None => self.said = "that moment cannot be read".to_owned(),
         }
+    }
+
+    /// The process that is chosen, or whose thread is.
+    fn chosen_process(&self) -> Option<&ProcessLine> {
+        let snapshot = &self.shown.later;
+        let chosen = self.choice.chosen?;
+        let threads = snapshot.threads.iter().filter(|_| self.choice.are_threads);
+        let pid = threads.into_iter().find(|thread| thread.id.pid == chosen).map_or(chosen, |thread| thread.parent);
+        snapshot.processes.iter().find(|line| line.id.pid == pid)
     }
 
     /// Goes through the history by moments.

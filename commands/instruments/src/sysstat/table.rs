@@ -63,6 +63,8 @@ pub struct TableChoice {
     pub order: ProcessOrder,
     /// Whether children stand below their parents.
     pub is_tree: bool,
+    /// Whether threads are shown in place of processes.
+    pub are_threads: bool,
     /// Only those whose command, user or number has this in it; empty for all.
     pub only: String,
     /// Only this user's.
@@ -78,6 +80,8 @@ pub struct ShownProcess<'a> {
     pub line: &'a ProcessLine,
     /// Its depth; 0 outside of a tree.
     pub depth: usize,
+    /// Whether it is a thread.
+    pub is_thread: bool,
 }
 
 /// The processes to be shown, in order.
@@ -87,12 +91,13 @@ pub fn shown<'a>(snapshot: &'a Snapshot, accounts: &Accounts, choice: &TableChoi
         choice.user.is_none_or(|user| line.user == Some(user))
             && (wanted.is_empty() || matches(line, accounts, &wanted))
     };
-    let mut lines: Vec<&ProcessLine> = snapshot.processes.iter().filter(is_wanted).collect();
+    let all = if choice.are_threads { &snapshot.threads } else { &snapshot.processes };
+    let mut lines: Vec<&ProcessLine> = all.iter().filter(is_wanted).collect();
     sort(&mut lines, choice.order, accounts);
-    if choice.is_tree {
+    if choice.is_tree && !choice.are_threads {
         as_tree(&lines)
     } else {
-        lines.into_iter().map(|line| ShownProcess { line, depth: 0 }).collect()
+        lines.into_iter().map(|line| ShownProcess { line, depth: 0, is_thread: choice.are_threads }).collect()
     }
 }
 
@@ -131,14 +136,18 @@ fn as_tree<'a>(lines: &[&'a ProcessLine]) -> Vec<ShownProcess<'a>> {
     lines.iter().filter(|line| !is_root(line)).for_each(|line| children.entry(line.parent).or_default().push(line));
     let mut tree = Vec::with_capacity(lines.len());
     let mut open: Vec<ShownProcess<'a>> =
-        lines.iter().filter(is_root).rev().map(|line| ShownProcess { line, depth: 0 }).collect();
+        lines.iter().filter(is_root).rev().map(|line| ShownProcess { line, depth: 0, is_thread: false }).collect();
     while let Some(process) = open.pop() {
         let below = children.remove(&process.line.id.pid).unwrap_or_default();
-        open.extend(below.into_iter().rev().map(|line| ShownProcess { line, depth: process.depth + 1 }));
+        open.extend(below.into_iter().rev().map(|line| ShownProcess {
+            line,
+            depth: process.depth + 1,
+            is_thread: false,
+        }));
         tree.push(process);
     }
     // A hostile feed may have parents that stand in a circle.
-    tree.extend(children.into_values().flatten().map(|line| ShownProcess { line, depth: 0 }));
+    tree.extend(children.into_values().flatten().map(|line| ShownProcess { line, depth: 0, is_thread: false }));
     tree
 }
 
@@ -196,7 +205,16 @@ pub fn row(process: &ShownProcess<'_>, snapshot: &Snapshot, accounts: &Accounts)
             limit(waited.unwrap_or(0.0), 0.2, 1.0),
         )
         .and(format!("{:>7}{transfer:>7}{:>7}  ", size(line.resident_bytes), lived.unwrap_or_else(|| "-".to_owned())))
-        .and(format!("{}{}", "  ".repeat(process.depth.min(MAX_DEPTH)), line.text.command))
+        .and(format!("{}{}", "  ".repeat(process.depth.min(MAX_DEPTH)), shown_name(process)))
+}
+
+/// A process's command; a thread's name and process.
+fn shown_name(process: &ShownProcess<'_>) -> String {
+    let text = &process.line.text;
+    match process.is_thread {
+        true => format!("{}  of {} {}", text.name, process.line.parent, text.command),
+        false => text.command.clone(),
+    }
 }
 
 /// LIMIT: deeper trees are drawn as if they were no deeper.
@@ -280,7 +298,7 @@ mod tests {
             process(2, 1, 0, "make"),
             process(3, 1, 5_000, "\u{1b}[2Jsh"),
         ];
-        let mut snapshot = Snapshot { processes, ..Snapshot::default() };
+        let mut snapshot = Snapshot { processes, threads: vec![process(9, 4, 7, "cc1 x.c")], ..Snapshot::default() };
         snapshot.at.boot_ns = 13_000_000_000;
         snapshot
     }
@@ -301,6 +319,7 @@ mod tests {
         );
         assert_eq!(pids(&TableChoice { only: "CC1".into(), ..choice.clone() }), [(4, 0)]);
         assert_eq!(pids(&TableChoice { user: Some(1), ..choice.clone() }).len(), 2);
+        assert_eq!(pids(&TableChoice { are_threads: true, is_tree: true, ..choice.clone() }), [(9, 0)]);
         assert_eq!(pids(&TableChoice { only: "nobody has it".into(), ..choice }), []);
         assert_eq!(
             (ProcessOrder::Pid.step(-1), ProcessOrder::Cpu.step(1), ProcessOrder::Name.step(9)),

@@ -84,6 +84,7 @@ impl SnapshotEncoder {
     /// The frame of `snapshot`, with its first `processes` processes.
     pub fn encode(&mut self, mut snapshot: Snapshot, processes: usize) -> (FrameKind, Vec<u8>) {
         snapshot.cut_to(processes);
+        snapshot.threads.clear();
         let is_known = |earlier: &Snapshot| snapshot.names.name_starts_as(&earlier.names);
         let earlier = self.earlier.take().filter(is_known).filter(|_| self.since_key < KEY_EVERY);
         let kind = if earlier.is_some() { FrameKind::Delta } else { FrameKind::Key };

@@ -2,8 +2,8 @@
 
 use super::snapshot::{ProcessCpu, ProcessId, ProcessLine, ProcessRest, ProcessText, ThreadFinding};
 use crate::ceiling::{CeilingFinding, Limit};
-use crate::model::Interval;
-use crate::row::{ProcessRow, of_processes};
+use crate::model::{Idlers, Interval};
+use crate::row::{ProcessRow, of_processes, of_threads};
 use crate::sample::{HostSample, ProcessIdentity, ProcessSample};
 use crate::source::process_stat::ThreadState;
 use std::collections::{HashMap, HashSet};
@@ -72,6 +72,25 @@ fn line(row: &ProcessRow, later: &HostSample, page_bytes: u64, texts: &mut Proce
         resident_bytes: stat.resident_pages.saturating_mul(page_bytes),
         io: None,
     })
+}
+
+/// Threads that did something, the busiest first: a line each, with the thread's name and number, and its process as parent.
+pub fn thread_lines(
+    interval: &Interval,
+    later: &HostSample,
+    page_bytes: u64,
+    texts: &mut ProcessTexts,
+) -> Vec<ProcessLine> {
+    let rows = of_threads(interval, later, Idlers::Counted);
+    let of_thread = |row: &ProcessRow| {
+        let process = line(row, later, page_bytes, texts)?;
+        let text = ProcessText { name: row.name.clone(), ..ProcessText::clone(&process.text) };
+        let id = ProcessId { pid: row.tid?, start_ticks: process.id.start_ticks };
+        Some(ProcessLine { id, parent: process.id.pid, text: Arc::new(text), threads: 1, ..process })
+    };
+    let mut lines: Vec<ProcessLine> = rows.iter().filter_map(of_thread).collect();
+    lines.sort_unstable_by(|one, other| other.cpu.used.cmp(&one.cpu.used).then(one.id.cmp(&other.id)));
+    lines
 }
 
 /// Which process a sample's is.

@@ -4,7 +4,7 @@
 use super::fields::*;
 use super::file_systems::FileSystemProbe;
 use super::groups::GroupReader;
-use super::processes::{HeldSince, ProcessTexts, lines, rest};
+use super::processes::{HeldSince, ProcessTexts, lines, rest, thread_lines};
 use super::snapshot::{HostMoment, ProcessId, ProcessTransfer, Snapshot};
 use super::sources::{cpu, disk, memory, network, waiting};
 use super::values::{InstanceNames, Values, WHOLE};
@@ -85,6 +85,7 @@ impl SnapshotSampler {
         match since {
             Some(since) => {
                 snapshot.processes = lines(since.interval, sample, self.page_bytes, &mut self.texts);
+                snapshot.threads = thread_lines(since.interval, sample, self.page_bytes, &mut self.texts);
                 snapshot.rest = rest(since.interval, sample);
                 snapshot.findings = self.since.note(since.findings, since.earlier.since_boot_ns);
                 snapshot.values.push(THREAD_BUSIEST, WHOLE, busiest_millicores(since.interval));

@@ -16,6 +16,8 @@ pub struct Snapshot {
     pub names: Arc<InstanceNames>,
     /// Processes and what they used since the moment before: the busiest first, then by number.
     pub processes: Vec<ProcessLine>,
+    /// Threads that did something, each as a line whose parent is its process; of this host alone, frames leave them out.
+    pub threads: Vec<ProcessLine>,
     /// What was used besides.
     pub rest: ProcessRest,
     /// Threads that cannot go faster.

@@ -1,12 +1,12 @@
 //! Hosts as rows: how each stands, its figures, what is wrong with it. Pure.
 
-use super::FleetRow;
+use super::{FleetRow, JudgedHost};
 use crate::sysstat::bands::{busy, cpu_shares, each_cpu};
 use crate::sysstat::line::{TintedLine, age, count, latency, limit, millions, percent, size, whole_percent};
 use crate::sysstat::words::{sentence, tint, word};
 use observe::host::fields::*;
 use observe::host::interval::HostInterval;
-use observe::host::verdict::{HostTrouble, verdicts};
+use observe::host::verdict::verdicts;
 use std::time::Instant;
 use terminal::Tint;
 
@@ -78,10 +78,7 @@ const CLOCK_OFF_MS: i64 = 2_000;
 /// The order in which hosts are shown: the worst first, then by use of their CPUs, then by name.
 pub fn order(rows: &mut [(::fleet::viewer::HostId, FleetRow)]) {
     let key = |row: &FleetRow| {
-        let shown = row.host.session.lock().latest();
-        let interval = shown.interval();
-        let trouble = verdicts(&interval).first().map(|verdict| verdict.trouble);
-        let used = cpu_shares(&interval).map_or(0.0, |shares| busy(&shares));
+        let JudgedHost { trouble, used } = row.judged;
         // A host that is up and has no trouble comes behind all that have one.
         (row.state.rank(), trouble.is_none(), trouble, (used * -20.0) as i64)
     };
@@ -94,7 +91,7 @@ pub fn headline(rows: &[(::fleet::viewer::HostId, FleetRow)]) -> TintedLine {
     let mut words: Vec<(String, usize)> = Vec::new();
     for (_, row) in rows {
         let text = match &row.state {
-            RowState::Up { .. } => match first_trouble(row) {
+            RowState::Up { .. } => match row.judged.trouble {
                 Some(trouble) => word(trouble).to_owned(),
                 None => {
                     ok += 1;
@@ -114,11 +111,6 @@ pub fn headline(rows: &[(::fleet::viewer::HostId, FleetRow)]) -> TintedLine {
     words
         .into_iter()
         .fold(line, |line, (text, count)| line.and_tinted(format!("  {count} {text}"), Some(Tint::Warning)))
-}
-
-fn first_trouble(row: &FleetRow) -> Option<HostTrouble> {
-    let shown = row.host.session.lock().latest();
-    verdicts(&shown.interval()).first().map(|verdict| verdict.trouble)
 }
 
 fn state_word(state: &RowState) -> (String, Tint) {

@@ -115,7 +115,7 @@ fn last_line(screen: &HostScreen, width: usize) -> TintedLine {
 /// All that is known of the chosen process.
 fn process_sheet(screen: &HostScreen) -> Vec<TintedLine> {
     let snapshot = &screen.shown.later;
-    let chosen = screen.choice.chosen.and_then(|pid| snapshot.processes.iter().find(|line| line.id.pid == pid));
+    let chosen = screen.chosen_process();
     let Some(line) = chosen else { return vec![TintedLine::of("the chosen process has ended, or is not kept here")] };
     export::process(line, snapshot, &screen.accounts)
 }

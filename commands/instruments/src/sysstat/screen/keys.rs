@@ -67,6 +67,7 @@ fn letter_key(screen: &mut HostScreen, letter: char) -> KeyEffect {
         'r' => ask(screen, PromptKind::Nice),
         'b' => ask(screen, PromptKind::Time),
         't' => screen.choice.is_tree = !screen.choice.is_tree,
+        'H' => threads(screen),
         'P' => screen.choice.order = ProcessOrder::Cpu,
         'M' => screen.choice.order = ProcessOrder::Memory,
         'T' => screen.choice.order = ProcessOrder::Time,
@@ -170,6 +171,16 @@ fn hold(screen: &mut HostScreen) {
     screen.take();
 }
 
+/// Threads in place of processes: nobody sends those of another host, and nobody keeps them.
+fn threads(screen: &mut HostScreen) {
+    let is_known = screen.at == At::Newest && screen.shared.session.lock().is_local();
+    screen.choice.are_threads = !screen.choice.are_threads && is_known;
+    screen.choice.chosen = None;
+    if !is_known {
+        "threads are known of this host alone, and of now".clone_into(&mut screen.said);
+    }
+}
+
 fn minute(screen: &mut HostScreen, by: i64) {
     let now = screen.shown.later.at.wall_ns;
     screen.go_to_time(now.saturating_add_signed(by.saturating_mul(MINUTE_NS.cast_signed())));
@@ -260,8 +271,7 @@ fn answered(screen: &mut HostScreen, prompt: &Prompt) {
 
 /// Asks whether to do it.
 fn order(screen: &mut HostScreen, wanted: WantedOrder) {
-    let chosen =
-        screen.choice.chosen.and_then(|pid| screen.shown.later.processes.iter().find(|line| line.id.pid == pid));
+    let chosen = screen.chosen_process().cloned();
     match chosen {
         Some(line) => screen.asked = Some(ProcessOrderToGive::new(line.id, &line.text.name, wanted)),
         None => screen.said = "the chosen process has ended".to_owned(),
