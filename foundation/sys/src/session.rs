@@ -27,7 +27,8 @@ fn number_of(process: Option<Pid>) -> libc::pid_t {
 
 /// -1 is an error, and 0 a leader without a number.
 fn known(answer: libc::pid_t) -> Option<Pid> {
-    Pid::from_raw(answer).filter(|_| answer > 0)
+    // rustix takes no negative number.
+    (answer > 0).then(|| Pid::from_raw(answer)).flatten()
 }
 
 #[cfg(test)]
