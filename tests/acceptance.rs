@@ -26,4 +26,5 @@ mod systime;
 mod tar;
 mod timers;
 mod trees;
+mod web_pages;
 mod xjobs;

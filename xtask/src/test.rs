@@ -54,6 +54,7 @@ const PACKAGES: &[Packaged] = &[
     ("objdump", "binutils"),
     ("lintian", "lintian"),
     ("mariadbd", "mariadb-server"),
+    ("prometheus", "prometheus"),
 ];
 
 /// Schedules of each model in the second tier.

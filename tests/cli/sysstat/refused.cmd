@@ -9,3 +9,6 @@ mh sysstat key --trust nonsense 2>&1
 mh sysstat --json web7 2>&1
 echo nothing > nothing && mh sysstat --replay nothing 2>&1
 mh sysstat --record nothing 0.1 1 2>&1; cat nothing
+mh sysstat --metrics=web7:70000 2>&1
+mh sysstat --web=a/b 2>&1
+mh sysstat --web --replay nothing 2>&1

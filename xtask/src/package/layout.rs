@@ -186,7 +186,10 @@ fn third_parties() -> Result<String, String> {
     let mut lines: Vec<&str> = listed.lines().filter(ours).map(|line| line.trim_end_matches(" (*)")).collect();
     lines.sort_unstable();
     lines.dedup();
-    Ok(format!("Libraries that are part of mh, each with its licence:\n\n{}\n", lines.join("\n")))
+    Ok(format!(
+        "Libraries that are part of mh, each with its licence:\n\n{}\nuPlot v1.6.32 (JavaScript): MIT\n",
+        lines.join("\n")
+    ))
 }
 
 #[cfg(test)]

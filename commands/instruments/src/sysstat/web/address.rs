@@ -16,7 +16,7 @@ impl ListenAddress {
     /// Reads `PORT`, `:PORT`, `HOST`, `HOST:PORT`, `[IPV6]:PORT`; `port` where none is given.
     pub fn parse(text: &str, port: u16) -> Result<Self, String> {
         let bad = |what: &str| format!("{} is no {what}", terminal::quote_text(text));
-        let number = |digits: &str| digits.parse::<u16>().map_err(|_not_a_port| bad("port from 0 to 65535"));
+        let number = |digits: &str| digits.parse::<u16>().ok().ok_or_else(|| bad("port from 0 to 65535"));
         let loopback = || Ipv4Addr::LOCALHOST.to_string();
         if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
             return Ok(Self { host: loopback(), port: number(text)? });

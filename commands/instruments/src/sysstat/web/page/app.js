@@ -104,9 +104,10 @@ function line(id, parts) {
   for (const part of parts) {
     if (!part) continue;
     const [name, value, className] = part;
-    if (nodes.length) nodes.push(document.createTextNode("   "));
-    if (name) nodes.push(element("span", "dim", name + " "));
-    nodes.push(element("span", className || "", value));
+    const figure = element("span", "figure");
+    if (name) figure.append(element("span", "dim", name + " "));
+    figure.append(element("span", className || "", value));
+    nodes.push(figure, document.createTextNode(" "));
   }
   byId(id).replaceChildren(...nodes);
 }
@@ -169,7 +170,7 @@ function drawVerdicts(frame) {
   const text = JSON.stringify(found) + (frame.interval_s === null);
   if (box.dataset.shown === text) return;
   box.dataset.shown = text;
-  box.className = found.some((one) => one.is_bad) ? "bad" : found.length ? "warn" : "";
+  box.className = found.some((one) => one.is_bad) ? "holds" : found.length ? "slows" : "";
   const lines = found.map((one) => {
     const made = element("p");
     const help = element("span", "help", "what helps: " + one.advice);
@@ -192,7 +193,7 @@ function drawCpu(frame) {
   const limits = frame.limits;
   line("cpu", [
     ["", percent(cpu.busy) + " %", level(cpu.busy, 0.8, 0.95)],
-    ...Object.entries(cpu.parts).filter(([name]) => name !== "idle").map(([name, share]) => [name, percent(share)]),
+    ...["usr", "sys", "irq", "st", "io"].map((name) => [name, percent(cpu.parts[name])]),
     ["run queue", count(runnable), level(runnable / (frame.cpus || 1), 1.01, 2)],
     frame.psi.cpu === null ? null : ["psi", percent(frame.psi.cpu), level(frame.psi.cpu, 0.2, 0.5)],
     ["switches", count(cpu.switches) + "/s"], ["forks", count(cpu.forks) + "/s"],
@@ -268,8 +269,8 @@ function drawMemoryBar(memory) {
 }
 
 const NAMED = { name: "", class: "text name" };
-const DISK_COLUMNS = [NAMED, ..."util %,r/s,w/s,read MB/s,written,await,queue".split(",").map((name) => ({ name }))];
-const NET_COLUMNS = [NAMED, ..."rx Mb/s,tx Mb/s,packets/s,lost/s,of Mb/s".split(",").map((name) => ({ name }))];
+const DISK_COLUMNS = [NAMED, ..."util %,r/s,w/s,rMB/s,wMB/s,await,queue".split(",").map((name) => ({ name }))];
+const NET_COLUMNS = [NAMED, ..."rx Mb/s,tx Mb/s,packets/s,lost/s,link".split(",").map((name) => ({ name }))];
 const FS_COLUMNS = [NAMED, ..."used %,free,size,full in".split(",").map((name) => ({ name }))];
 const GROUP_COLUMNS = [NAMED, ..."cpu,of limit %,memory,limit,throttled".split(",").map((name) => ({ name }))];
 
@@ -278,7 +279,8 @@ function rowsAndRest(all, isShown, most, row, columns) {
   const moving = all.rows.filter(isShown);
   const rows = moving.slice(0, most).map(row);
   const left = all.count - rows.length;
-  if (left > 0) rows.push([`+${left} ${moving.length > most ? "more" : "at rest"}`, ...Array(columns - 1).fill("")]);
+  if (!all.count) rows.push([["none", "dim"], ...Array(columns - 1).fill("")]);
+  if (left > 0) rows.push([[`${rows.length ? "+" : ""}${left} ${moving.length > most ? "more" : "at rest"}`, "dim"], ...Array(columns - 1).fill("")]);
   return rows;
 }
 
@@ -403,7 +405,7 @@ const CHARTS = [
     ["st", column("st", 100), "--c4"], ["io", column("io", 100), "--c3"]] },
   { id: "chart-memory", lines: [
     ["used", column("used", 1 / 2 ** 30), "--c1", true], ["app", column("app", 1 / 2 ** 30), "--c2"],
-    ["file", column("cache", 1 / 2 ** 30), "--c5"], ["free", column("available", 1 / 2 ** 30), "--c3"]] },
+    ["file", column("cache", 1 / 2 ** 30), "--c5"], ["free for use", column("available", 1 / 2 ** 30), "--c3"]] },
   { id: "chart-disk", lines: [["read", column("read", 1e-6), "--c1", true], ["written", column("written", 1e-6), "--c2"]] },
   { id: "chart-net", lines: [["rx", column("received", 8e-6), "--c1", true], ["tx", column("sent", 8e-6), "--c2"]] },
   { id: "chart-psi", lines: [
@@ -417,7 +419,12 @@ function chartData(chart) {
 function makeChart(chart) {
   const place = byId(chart.id);
   const axis = { stroke: () => colour("--dim"), grid: { stroke: () => colour("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
-  const figure = (plot, value) => (value === null || value === undefined ? "-" : value >= 100 ? value.toFixed(0) : value.toFixed(1));
+  // Without a cursor the newest.
+  const newest = (plot, value, line) => (value === null || value === undefined ? plot.data[line][plot.data[line].length - 1] : value);
+  const figure = (plot, value, line) => {
+    const shown = newest(plot, value, line);
+    return shown === undefined ? "-" : shown >= 100 ? shown.toFixed(0) : shown.toFixed(1);
+  };
   const options = {
     width: Math.max(200, place.clientWidth), height: 130, padding: [8, 8, 0, 0], cursor: { sync: { key: "time" }, drag: { x: false, y: false } },
     scales: { y: { range: (plot, least, most) => [0, chart.top || Math.max(most || 0, 1)] } },
@@ -426,7 +433,7 @@ function makeChart(chart) {
       { ...axis, size: 38, space: 28, values: (plot, ticks) => ticks.map((tick) => (tick >= 1000 ? tick / 1000 + "k" : String(tick))) },
     ],
     series: [
-      { label: "at", value: (plot, value) => (value ? clock(value * 1000, true) : "-") },
+      { label: "at", value: (plot, value) => clock(newest(plot, value, 0) * 1000, true) },
       ...chart.lines.map(([label, , name, isFilled]) => ({
         label, value: figure, width: 1.5, points: { show: false }, stroke: () => colour(name),
         fill: isFilled ? () => colour(name) + "2e" : undefined,

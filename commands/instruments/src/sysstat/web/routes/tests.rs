@@ -145,3 +145,46 @@ fn metrics_alone_are_served_without_a_token_and_nothing_else_is() {
     assert_eq!(ask(&site, "POST", "/api/login", &[("origin", "http://127.0.0.1:7780")], "").status, 404);
     assert_eq!(ask(&site, "GET", "/metrics", &[("host", "evil.example")], "").status, 421);
 }
+
+#[test]
+fn noise_in_a_head_is_refused_and_no_panic() {
+    let site = site();
+    let mut state = 7_u64;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let pieces = [
+        "127.0.0.1",
+        "[",
+        "]",
+        ":",
+        "::1",
+        "http://",
+        "localhost",
+        "=",
+        ";",
+        ",",
+        "q=",
+        " ",
+        "mh-7780",
+        "\u{fe}",
+        "9",
+        "%",
+        "Bearer ",
+    ];
+    for _ in 0..300 {
+        let mut noise = || (0..next(6)).map(|_| pieces[next(pieces.len() as u64) as usize]).collect::<String>();
+        let (host, cookie, accept, id, token) = (noise(), noise(), noise(), noise(), noise());
+        let headers = [
+            ("host", &host),
+            ("cookie", &cookie),
+            ("accept", &accept),
+            ("last-event-id", &id),
+            ("authorization", &token),
+        ];
+        let headers = headers.map(|(name, value)| (name, value.as_str()));
+        let status = ask(&site, "GET", "/api/hosts/web7/page", &headers, "").status;
+        assert!(matches!(status, 401 | 421), "{status}: {headers:?}");
+    }
+}
