@@ -35,6 +35,7 @@ use mh_kit::failure::{Failure, Outcome};
 use mh_kit::instrument::parse_interval;
 use mh_kit::instrument::{Format, FormatArgs};
 use mh_kit::report::{json_line, print_as};
+use mh_kit::shared_args::with_help;
 use observe::host::recording::SnapshotLog;
 use screen::SharedHost;
 use session::{HostSession, ShownMoment};
@@ -143,7 +144,9 @@ enum FleetOrder {
 fn command() -> Command {
     let usage = "mh sysstat [OPTIONS] [INTERVAL [COUNT]]\n       mh sysstat [OPTIONS] [INTERVAL] HOST...\n       mh sysstat [OPTIONS] --replay FILE\n       \
         mh sysstat -d\n       mh sysstat key|enroll ...";
-    SysstatArgs::augment_args(Command::new("sysstat")).override_usage(usage).after_help(
+    let command = SysstatArgs::augment_args(Command::new("sysstat"));
+    let command = with_help(command, "json", "Print one JSON object an interval");
+    command.override_usage(usage).after_help(
         "Examples:\n  mh sysstat                            this host, on a screen; ? shows the keys\n  \
          mh sysstat --once                     one look as text\n  \
          mh sysstat web[1-9] db1               these hosts by ssh, a row each; Enter opens one\n  \
@@ -195,6 +198,12 @@ impl Looks {
                 let quoted = terminal::quote_text(word);
                 looks.count =
                     Some(count.ok_or_else(|| wrong(format!("COUNT is {quoted}: a number above 0 is needed")))?);
+            }
+            [number, ..] if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let quoted = terminal::quote_text(number);
+                return Err(wrong(format!(
+                    "{quoted} is no host, and COUNT comes last: INTERVAL COUNT, or INTERVAL HOST..."
+                )));
             }
             hosts => looks.hosts = hosts.to_vec(),
         }
@@ -306,7 +315,7 @@ fn look_at_fleet(
         fleet::show(NAME, &mut viewer, looks.interval)?;
     } else {
         let count = if args.once { 1 } else { looks.count.unwrap_or(0) };
-        hosts::print(NAME, &mut viewer, (looks.interval, count), !are_named, args.format.look())?;
+        return hosts::print(context, &mut viewer, (looks.interval, count), !are_named, args.format.look()).map(Some);
     }
     Ok(Some(Outcome::Done))
 }
@@ -359,11 +368,16 @@ fn replay(context: &Context, args: &SysstatArgs, path: &Path) -> Result<Outcome,
         command: NAME,
         message: format!("{operation} {}: {reason}", terminal::quote(path)),
     };
+    let newest = keep::newest_of(path);
+    let path = newest.as_deref().unwrap_or(path);
     let file = File::open(path).map_err(|error| could_not("open", &sys::error_text::message(&error)))?;
     let log = SnapshotLog::open(file).map_err(|error| could_not("read", &sys::error_text::message(&error)))?;
+    let warn = |text: String| context.messages.warning(NAME, &format!("{}: {text}", terminal::quote(path)), &[]);
     if log.damaged_bytes > 0 {
-        let text = format!("{}: {} bytes are damaged and were skipped", terminal::quote(path), log.damaged_bytes);
-        context.messages.warning(NAME, &text, &[]);
+        warn(format!("{} bytes are damaged and were skipped, with the samples that build on them", log.damaged_bytes));
+    }
+    if log.unfinished_bytes > 0 {
+        warn(format!("its last {} bytes are no whole sample: it is being written, or was cut", log.unfinished_bytes));
     }
     let mut session = HostSession::recorded(log);
     if session.places().is_empty() {
@@ -375,11 +389,21 @@ fn replay(context: &Context, args: &SysstatArgs, path: &Path) -> Result<Outcome,
         return Ok(Outcome::Done);
     }
     let places = if args.once { session.places().end - 1..session.places().end } else { session.places() };
-    let mut printed = 0;
+    let (mut printed, mut unreadable) = (0, 0);
     for place in places {
-        let Some(shown) = session.at(place).filter(|shown| shown.earlier.is_some() || args.once) else { continue };
+        let Some(shown) = session.at(place) else {
+            unreadable += 1;
+            continue;
+        };
+        if shown.earlier.is_none() && !args.once {
+            continue;
+        }
         print_as(NAME, &text(args, &session, &shown, printed))?;
         printed += 1;
+    }
+    if unreadable > 0 {
+        warn(format!("{unreadable} samples cannot be read: what they build on is damaged"));
+        return Ok(Outcome::Partial);
     }
     Ok(Outcome::Done)
 }
@@ -458,7 +482,7 @@ mod tests {
         assert_eq!(read(&["web7", "10.0.0.7"]), looks(INTERVAL, None, &["web7", "10.0.0.7"]));
         assert_eq!(read(&["500ms", "root@db[1-9]"]), looks(half, None, &["root@db[1-9]"]));
         assert_eq!(read(&["10.0.0.7"]), looks(INTERVAL, None, &["10.0.0.7"]));
-        for bad in [&["0"][..], &["1", "0"], &["-5"]] {
+        for bad in [&["0"][..], &["1", "0"], &["-5"], &["1", "6", "web7"], &["1", "2", "3"]] {
             assert_eq!(read(bad), None, "{bad:?}");
         }
     }

@@ -166,7 +166,8 @@ pub fn memory(interval: &HostInterval<'_>) -> Vec<TintedLine> {
     let Some(total) = gauge(MEM_TOTAL).filter(|total| *total > 0) else { return Vec::new() };
     let of = |field| gauge(field).unwrap_or(0);
     let available = gauge(MEM_AVAILABLE).unwrap_or_else(|| of(MEM_FREE));
-    let used = total.saturating_sub(of(MEM_FREE));
+    // What programs cannot have: cache is given up when it is needed.
+    let used = total.saturating_sub(available);
     let cache = of(MEM_CACHED).saturating_add(of(MEM_BUFFERS)).saturating_sub(of(MEM_SHARED));
     let short = 1.0 - available as f64 / total as f64;
     let line = TintedLine::tinted("mem", Tint::Bold).and(format!(

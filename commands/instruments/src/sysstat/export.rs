@@ -15,6 +15,7 @@ use observe::host::verdict::verdicts;
 use observe::source::accounts::Accounts;
 use serde_json::{Map, Value, json};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use sys::civil_time::{CivilTime, local, seconds};
 use terminal::Tint;
 
@@ -309,7 +310,9 @@ pub fn write_view(shown: &ShownMoment, facts: &HostFacts) -> String {
     );
     let accounts = Accounts::of(facts.users.clone());
     let text = mh_kit::report::json_line(&json(&shown.interval(), facts, &accounts));
-    let written = std::fs::File::create_new(&name).and_then(|mut file| file.write_all(text.as_bytes()));
+    // Command lines hold secrets.
+    let created = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&name);
+    let written = created.and_then(|mut file| file.write_all(text.as_bytes()));
     match written {
         Ok(()) => format!("written to {name}"),
         Err(error) => format!("could not write {name}: {}", sys::error_text::message(&error)),

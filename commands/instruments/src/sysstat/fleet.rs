@@ -64,6 +64,11 @@ impl JudgedHost {
 }
 
 impl FleetRow {
+    /// Whether samples come.
+    pub fn is_up(&self) -> bool {
+        matches!(self.state, RowState::Up { .. } | RowState::Late { .. })
+    }
+
     /// Whether its figures are known, or why they are not.
     pub fn is_settled(&self) -> bool {
         match self.state {

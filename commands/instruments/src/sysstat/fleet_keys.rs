@@ -113,6 +113,13 @@ pub fn key(command: &'static str, places: &FleetPlaces, args: &KeyArgs) -> Resul
         }
         return printed(command, &format!("{}\n", file.current.public_line(role(&args.role))));
     }
+    let is_asked_for_host = args.host || !args.trust.is_empty() || !args.ticket.is_empty();
+    if !is_asked_for_host && !places.agent.exists() {
+        let own = file
+            .map(|file| format!("your fleet   {}\n", file.current.public_line(role(&args.role))))
+            .unwrap_or_default();
+        return printed(command, &format!("{own}this host    looked at by nobody: --trust LINE lets a fleet look\n"));
+    }
     make_directory(command, places.agent.parent())?;
     let mut state = HostState::open(&places.agent).map_err(failed)?;
     for line in &args.trust {

@@ -5,8 +5,8 @@ use super::line::TintedLine;
 use ::fleet::keys::{FeedRole, FleetKeyFile};
 use ::fleet::ssh::{SshOptions, expand_hosts, read_hosts_file};
 use ::fleet::viewer::{KnownHosts, Viewer, ViewerOptions};
-use mh_kit::context::{own_directories, variable};
-use mh_kit::failure::Failure;
+use mh_kit::context::{Context, own_directories, variable};
+use mh_kit::failure::{Failure, Outcome};
 use mh_kit::instrument::failure;
 use mh_kit::instrument::look::TextLook;
 use std::path::{Path, PathBuf};
@@ -106,12 +106,13 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
 /// Prints all hosts, `count` times.
 pub fn print(
-    command: &'static str,
+    context: &Context,
     viewer: &mut Viewer,
     (interval, count): (Duration, u64),
     is_fleet: bool,
     look: TextLook,
-) -> Result<(), Failure> {
+) -> Result<Outcome, Failure> {
+    let command = super::NAME;
     let shared = SharedFleet::new(interval, Bell::silent());
     let began = Instant::now();
     // Hosts of a fleet answer one after the other: the first is not all of them.
@@ -133,5 +134,12 @@ pub fn print(
         }
         failed.is_some() || (count > 0 && printed >= count)
     })?;
-    failed.map_or(Ok(()), Err)
+    failed.map_or(Ok(()), Err)?;
+    let rows = shared.rows();
+    if rows.is_empty() {
+        let hints = ["hosts answer that trust your fleet's line and run mh sysstat -d: see mh sysstat key".to_owned()];
+        context.messages.warning(command, "no host has answered", &hints);
+    }
+    let are_all_up = !rows.is_empty() && rows.iter().all(|(_, row)| row.is_up());
+    Ok(if are_all_up { Outcome::Done } else { Outcome::Partial })
 }

@@ -6,6 +6,7 @@ use observe::host::recording::{HostFacts, SnapshotWriter};
 use observe::host::snapshot::Snapshot;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use sys::civil_time::local;
 
@@ -71,7 +72,8 @@ impl Keeper {
         }
         let in_words =
             |error: std::io::Error| format!("open {}: {}", terminal::quote(&path), sys::error_text::message(&error));
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(in_words)?;
+        let mut file =
+            OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&path).map_err(in_words)?;
         check_ours(&mut file).map_err(|reason| format!("record to {}: {reason}", terminal::quote(&path)))?;
         let begun = SnapshotWriter::begin(file, &self.facts, wall_ns);
         let writer = begun.map_err(|error| format!("write {}: {}", terminal::quote(&path), with_causes(&error)))?;
@@ -94,6 +96,12 @@ impl Keeper {
             }
         }
     }
+}
+
+/// The newest day's file in a directory; none where `path` is no directory, or has none.
+pub fn newest_of(path: &Path) -> Option<PathBuf> {
+    let names = std::fs::read_dir(path).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.ends_with(SUFFIX)).max().map(|name| path.join(name))
 }
 
 /// A file that holds something else is not appended to.

@@ -208,7 +208,7 @@ struct FillingFileSystems {
 }
 
 /// LIMIT: a stretch that is shorter tells no trend; a longer one forgets that something began just now.
-const STRETCH_LEAST_NS: u64 = 60_000_000_000;
+const STRETCH_LEAST_NS: u64 = 300_000_000_000;
 const STRETCH_MOST_NS: u64 = 1_800_000_000_000;
 /// LIMIT: seconds to full that are told; in a week much else happens.
 const FULL_WITHIN_S: f64 = 7.0 * 86_400.0;
@@ -272,12 +272,12 @@ mod tests {
             session.push(snapshot(second, 1_000 - second));
         }
         assert_eq!(session.filling(), [], "too short to tell");
-        for second in 31..=101 {
+        for second in 31..=401 {
             session.push(snapshot(second, 1_000 - second));
         }
         let filling = session.filling();
-        assert_eq!((filling[0].0.as_str(), filling[0].1.round()), ("/", 899.0));
-        session.push(snapshot(102, 950));
+        assert_eq!((filling[0].0.as_str(), filling[0].1.round()), ("/", 599.0));
+        session.push(snapshot(402, 950));
         assert_eq!(session.filling(), [], "somebody made room");
     }
 

@@ -168,6 +168,7 @@ pub fn heading(order: ProcessOrder, tail: &str) -> TintedLine {
         ("rss", 7),
         ("MB/s", 7),
         ("age", 7),
+        ("S", 2),
     ];
     let mut line = TintedLine::default();
     for (name, width) in columns {
@@ -204,8 +205,16 @@ pub fn row(process: &ShownProcess<'_>, snapshot: &Snapshot, accounts: &Accounts)
             format!("{:>6}", waited.map_or_else(|| "-".to_owned(), percent)),
             limit(waited.unwrap_or(0.0), 0.2, 1.0),
         )
-        .and(format!("{:>7}{transfer:>7}{:>7}  ", size(line.resident_bytes), lived.unwrap_or_else(|| "-".to_owned())))
+        .and(format!("{:>7}{transfer:>7}{:>7}", size(line.resident_bytes), lived.unwrap_or_else(|| "-".to_owned())))
+        .and(format!(" {}  ", char::from(line.state)))
         .and(format!("{}{}", "  ".repeat(process.depth.min(MAX_DEPTH)), shown_name(process)))
+}
+
+/// A command line without the directory of its program, which would fill a narrow column; Enter shows all of it.
+fn without_directory(command: &str) -> &str {
+    let program = command.split(' ').next().unwrap_or_default();
+    let at = program.rfind('/').filter(|at| program.starts_with('/') && at + 1 < program.len());
+    at.map_or(command, |at| &command[at + 1..])
 }
 
 /// A process's command; a thread's name and process.
@@ -213,7 +222,7 @@ fn shown_name(process: &ShownProcess<'_>) -> String {
     let text = &process.line.text;
     match process.is_thread {
         true => format!("{}  of {} {}", text.name, process.line.parent, text.command),
-        false => text.command.clone(),
+        false => without_directory(&text.command).to_owned(),
     }
 }
 
@@ -340,10 +349,10 @@ mod tests {
         let snapshot = snapshot();
         let all = shown(&snapshot, &Accounts::default(), &TableChoice::default());
         let heading = heading(ProcessOrder::Cpu, "4, 1 run").text(Colour::Off);
-        assert_eq!(heading, "    pid user     %core↓    ± %host wait%    rss   MB/s    age  command  4, 1 run\n");
+        assert_eq!(heading, "    pid user     %core↓    ± %host wait%    rss   MB/s    age S  command  4, 1 run\n");
         assert_eq!(
             row(&all[0], &snapshot, &Accounts::default()).text(Colour::Off),
-            "      4 0         98.04  0.4  98.0   0.0   4.0M      -    12s  cc1 x.c\n"
+            "      4 0         98.04  0.4  98.0   0.0   4.0M      -    12s S  cc1 x.c\n"
         );
         assert!(row(&all[1], &snapshot, &Accounts::default()).text(Colour::Off).ends_with("  \\x1b[2Jsh\n"));
         assert_eq!([0.0, 0.00312, 0.98, 1.5, 12.04].map(four_digits), ["0", "0.312", "98.00", "150.0", "1204"]);

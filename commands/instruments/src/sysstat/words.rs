@@ -49,6 +49,13 @@ pub fn sentence(verdict: &HostVerdict<'_>) -> String {
         HostTrouble::SilentFileSystem => format!("{place} does not answer"),
         HostTrouble::FullFileSystem => format!("{place} is {whole} % full"),
         HostTrouble::ShortOfMemory => format!("{} % of memory can still be had", percent(measure)),
+        HostTrouble::Throttled if verdict.thread.is_none() => {
+            let group = observe::source::control_group::unit(place);
+            format!("{group}: its CPU quota was used up in {whole} % of its periods")
+        }
+        HostTrouble::Starved if verdict.thread.is_none() => {
+            format!("all CPUs are busy, and some thread waited for one {whole} % of the time")
+        }
         HostTrouble::Throttled => format!("{who}: waited {whole} % for its group's quota, for {since}"),
         HostTrouble::Starved => format!("{who}: could run and waited {whole} % for a CPU, for {since}"),
         HostTrouble::Stolen => format!("{who}: the hypervisor took {whole} % of its CPU, for {since}"),

@@ -72,6 +72,8 @@ pub struct SnapshotLog {
     pub facts: HostFacts,
     /// Bytes that are no envelope: damage, or the rest of one that was not written whole.
     pub damaged_bytes: u64,
+    /// Bytes at the end that are no whole envelope: it is being written, or was cut.
+    pub unfinished_bytes: u64,
     /// Gaps that the writer told.
     pub gaps: usize,
     /// How far the file has been gone through.
@@ -94,7 +96,8 @@ impl SnapshotLog {
     /// Finds all frames of `file`.
     pub fn open(file: File) -> io::Result<Self> {
         let (facts, opener) = (HostFacts::default(), Opener::default());
-        let mut log = Self { file, opener, frames: Vec::new(), facts, damaged_bytes: 0, gaps: 0, end: 0 };
+        let mut log =
+            Self { file, opener, frames: Vec::new(), facts, damaged_bytes: 0, unfinished_bytes: 0, gaps: 0, end: 0 };
         log.follow()?;
         Ok(log)
     }
@@ -129,6 +132,7 @@ impl SnapshotLog {
             self.note(head, &body);
             self.end += (HEAD_BYTES + head.length) as u64;
         }
+        self.unfinished_bytes = self.file.metadata()?.len().saturating_sub(self.end);
         Ok(self.frames.len() > before)
     }
 

@@ -2,10 +2,11 @@
 //! comes from `ceiling`; here is what the host as a whole tells.
 
 use super::fields::{
-    DISK_BUSY, FS_FREE, FS_INODES, FS_INODES_FREE, FS_SILENT, FS_SIZE, FS_USED, FieldId, LIMIT_HEADROOM, LIMIT_MEMORY,
-    LISTEN_OVERFLOWS, MEM_AVAILABLE, MEM_TOTAL, NET_DROPS_IN, NET_DROPS_OUT, NET_ERRORS_IN, NET_ERRORS_OUT,
-    NET_RECEIVED, NET_SENT, NET_SPEED, OOM_KILLS, PSI_CPU_SOME, PSI_IO_SOME, PSI_MEMORY_FULL, TCP_RETRANSMITTED,
-    TCP_SENT,
+    CPU_GUEST, CPU_IDLE, CPU_IOWAIT, CPU_IRQ, CPU_NICE, CPU_SOFTIRQ, CPU_STEAL, CPU_SYSTEM, CPU_USER, DISK_BUSY,
+    FS_FREE, FS_INODES, FS_INODES_FREE, FS_SILENT, FS_SIZE, FS_USED, FieldId, GROUP_PERIODS, GROUP_THROTTLED,
+    LIMIT_HEADROOM, LIMIT_MEMORY, LISTEN_OVERFLOWS, MEM_AVAILABLE, MEM_TOTAL, NET_DROPS_IN, NET_DROPS_OUT,
+    NET_ERRORS_IN, NET_ERRORS_OUT, NET_RECEIVED, NET_SENT, NET_SPEED, OOM_KILLS, PSI_CPU_SOME, PSI_IO_SOME,
+    PSI_MEMORY_FULL, TCP_RETRANSMITTED, TCP_SENT,
 };
 use super::interval::HostInterval;
 use super::snapshot::ThreadFinding;
@@ -97,11 +98,19 @@ const LOST_NOTABLE: f64 = 10.0;
 /// A thread that could run and waits is starved only if the host has no CPU for it: others wait, too.
 const CPU_WAIT: f64 = 0.10;
 
+/// A group that was held back in fewer of its periods was not, on the whole; one period is an accident.
+const PERIODS_NOTABLE: f64 = 0.05;
+const PERIODS_ENOUGH: u64 = 2;
+/// No CPU has time to spare, and threads wait for a quarter of the time: whoever wants a CPU gets less of it.
+const CPUS_FULL: f64 = 0.95;
+const CPUS_WAIT: f64 = 0.25;
+
 /// What is wrong, worst first.
 pub fn verdicts<'a>(interval: &HostInterval<'a>) -> Vec<HostVerdict<'a>> {
     let mut found = Vec::new();
     memory(interval, &mut found);
     file_systems(interval, &mut found);
+    cpus(interval, &mut found);
     threads(interval, &mut found);
     disks(interval, &mut found);
     network(interval, &mut found);
@@ -152,6 +161,26 @@ pub fn file_system_use(interval: &HostInterval<'_>, instance: InstanceId) -> Opt
     let inodes = value(FS_INODES).zip(value(FS_INODES_FREE)).filter(|(all, _)| *all > 0);
     let inodes = inodes.map_or(0.0, |(all, free)| all.saturating_sub(free) as f64 / all as f64);
     Some(bytes.max(inodes))
+}
+
+/// Groups whose quota was used up, and CPUs that all have work: true of each interval, however short.
+fn cpus<'a>(interval: &HostInterval<'a>, found: &mut Vec<HostVerdict<'a>>) {
+    for (group, path) in interval.instances(GROUP_PERIODS) {
+        let periods = interval.growth_of(GROUP_PERIODS, group).unwrap_or(0);
+        let throttled = interval.growth_of(GROUP_THROTTLED, group).unwrap_or(0);
+        let share = throttled as f64 / periods.max(1) as f64;
+        if throttled >= PERIODS_ENOUGH && share >= PERIODS_NOTABLE {
+            found.push(plain(HostTrouble::Throttled, path, share));
+        }
+    }
+    let growth = |field| interval.growth(field).unwrap_or(0) as f64;
+    let rests: f64 = [CPU_IDLE, CPU_IOWAIT].map(growth).iter().sum();
+    let works: f64 =
+        [CPU_USER, CPU_NICE, CPU_SYSTEM, CPU_IRQ, CPU_SOFTIRQ, CPU_STEAL, CPU_GUEST].map(growth).iter().sum();
+    let waits = interval.share(PSI_CPU_SOME).unwrap_or(0.0);
+    if works > 0.0 && works / (works + rests) >= CPUS_FULL && waits >= CPUS_WAIT {
+        found.push(plain(HostTrouble::Starved, "", waits));
+    }
 }
 
 fn threads<'a>(interval: &HostInterval<'a>, found: &mut Vec<HostVerdict<'a>>) {
@@ -269,6 +298,24 @@ mod tests {
             (HostTrouble::Listen, ""),
         ];
         assert_eq!(troubles(&earlier, &later), expected.map(|(trouble, place)| (trouble, place.to_owned())));
+    }
+
+    #[test]
+    fn full_cpus_and_used_up_quotas_are_told_of_each_interval() {
+        let at = |second: u64| {
+            let values = [
+                (CPU_USER, "", second * 1_990),
+                (CPU_IDLE, "", second * 10),
+                (PSI_CPU_SOME, "", second * 500_000_000),
+                (GROUP_PERIODS, "/web.service", second * 10),
+                (GROUP_THROTTLED, "/web.service", second * 8),
+                (GROUP_PERIODS, "/calm.service", second * 10),
+                (GROUP_THROTTLED, "/calm.service", 0),
+            ];
+            snapshot(second, &values)
+        };
+        let expected = [(HostTrouble::Throttled, "/web.service".to_owned()), (HostTrouble::Starved, String::new())];
+        assert_eq!(troubles(&at(1), &at(2)), expected);
     }
 
     #[test]

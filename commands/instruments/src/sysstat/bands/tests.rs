@@ -169,6 +169,6 @@ fn memory_is_told_by_what_programs_can_have() {
         (SWAP_TOTAL, "", 0),
     ];
     let shown = text(&memory(&HostInterval::new(None, &snapshot(1, &values))));
-    assert!(shown.starts_with("mem 18.0G/24.0G  app 4.0G file 13.0G  free for use 18.0G\n     swap none"), "{shown}");
+    assert!(shown.starts_with("mem  6.0G/24.0G  app 4.0G file 13.0G  free for use 18.0G\n     swap none"), "{shown}");
     assert_eq!(memory(&HostInterval::new(None, &Snapshot::default())), []);
 }

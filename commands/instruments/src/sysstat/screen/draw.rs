@@ -34,7 +34,10 @@ fn lines(screen: &HostScreen, width: usize, height: usize) -> Vec<TintedLine> {
         _ => vec![bands::header(&interval, &standing)],
     };
     match screen.sheet {
-        Sheet::Help => lines.extend(help::KEYS.iter().skip(screen.top).map(|line| TintedLine::of(*line))),
+        Sheet::Help => {
+            let all = help::KEYS.iter().flat_map(|line| terminal::wrapped_line(line, width));
+            lines.extend(all.skip(screen.top).map(TintedLine::of));
+        }
         Sheet::Metrics => lines.extend(export::metrics(&interval).into_iter().skip(screen.top)),
         Sheet::Process => lines.extend(process_sheet(screen)),
         Sheet::None => lines.extend(processes(screen, height.saturating_sub(lines.len() + 1))),
@@ -71,7 +74,8 @@ fn processes(screen: &HostScreen, room: usize) -> Vec<TintedLine> {
     if all.len() < snapshot.processes.len() {
         tail = format!("{} of {tail}", all.len());
     }
-    let rest = rest(snapshot);
+    // Little room is for processes alone.
+    let rest = if room >= 6 { rest(snapshot) } else { Vec::new() };
     let for_rows = room.saturating_sub(1 + rest.len());
     let first = first_row(screen, &all, for_rows);
     let mut lines = vec![heading(screen.choice.order, &tail)];

@@ -97,7 +97,11 @@ fn letter_key(screen: &mut HostScreen, letter: char) -> KeyEffect {
 
 /// Escape takes back, one thing after the other, and leaves when there is nothing more.
 fn escape(screen: &mut HostScreen) -> KeyEffect {
-    if !screen.choice.only.is_empty() || screen.choice.user.is_some() {
+    let is_live = screen.shared.session.lock().is_live();
+    if screen.at != At::Newest && is_live {
+        screen.at = At::Newest;
+        screen.take();
+    } else if !screen.choice.only.is_empty() || screen.choice.user.is_some() {
         screen.choice.only.clear();
         screen.choice.user = None;
     } else if screen.choice.chosen.is_some() {
@@ -208,6 +212,10 @@ fn expand(screen: &mut HostScreen) {
 
 /// Begins a question; those about a process need one that is chosen.
 fn ask(screen: &mut HostScreen, kind: PromptKind) {
+    let all = shown(&screen.shown.later, &screen.accounts, &screen.choice);
+    if let ([one], None) = (all.as_slice(), screen.choice.chosen) {
+        screen.choice.chosen = Some(one.line.id.pid);
+    }
     let is_of_process = matches!(kind, PromptKind::Signal | PromptKind::Nice);
     if is_of_process && !screen.shared.session.lock().is_local() {
         screen.said = "processes of another host, or of the past, take no orders from here".to_owned();
