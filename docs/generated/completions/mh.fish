@@ -444,7 +444,7 @@ complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subco
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l fleet -d 'All hosts of this user\'s fleet, also without a screen'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l alone -d 'Look at this host alone, though this user has the key of a fleet'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -s d -l daemon -d 'Be this host\'s agent: silent until a viewer of a fleet asks that it trusts (see mh sysstat key)'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l json -d 'Print one JSON object an interval'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l csv -d 'Print comma-separated values'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -s h -l help -d 'Print help (see more with \'--help\')'
