@@ -1,1 +1,5 @@
 //! Load on a database.
+
+pub mod arrivals;
+pub mod course;
+pub mod ledger;
