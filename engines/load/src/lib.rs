@@ -3,3 +3,5 @@
 pub mod arrivals;
 pub mod course;
 pub mod ledger;
+pub mod session;
+pub mod target;

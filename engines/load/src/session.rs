@@ -1,0 +1,130 @@
+//! What a load talks to: a target makes sessions, a session takes one statement and has one reply. A session either is driven by a loop, or
+//! answers at once.
+
+use crate::ledger::Failing;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// A parameter of a prepared statement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Parameter<'a> {
+    /// No value.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// A binary fraction.
+    Real(f64),
+    /// Text.
+    Text(&'a str),
+}
+
+/// A statement to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Which statement of the workload it is, if it is to be prepared once and then known by this number.
+    pub prepared: Option<usize>,
+    /// Its text, in the target's dialect.
+    pub text: &'a str,
+    /// Values for its places.
+    pub parameters: &'a [Parameter<'a>],
+}
+
+impl<'a> Request<'a> {
+    /// A text as it is.
+    pub fn plain(text: &'a str) -> Self {
+        Self { prepared: None, text, parameters: &[] }
+    }
+}
+
+/// What came of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// It was carried out.
+    Done {
+        /// Rows that came back.
+        rows: u64,
+        /// Its last row, where the session was asked to keep it.
+        last_row: Option<Vec<Option<String>>>,
+    },
+    /// The server refused it; the session can go on.
+    Refused(Refusal),
+}
+
+/// Why a server refused a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What it counts as.
+    pub failing: Failing,
+    /// The server's words, with its code.
+    pub message: String,
+}
+
+/// A session is gone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SessionLost(pub String);
+
+/// A connection to a target.
+pub trait Session: Send {
+    /// What becomes readable when there is something to read; none if a statement is answered before `begin` returns.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>>;
+
+    /// Whether something waits until the descriptor can be written to.
+    fn has_unsent(&self) -> bool {
+        false
+    }
+
+    /// Sends a statement, as far as that goes without waiting.
+    fn begin(&mut self, request: &Request<'_>) -> Result<(), SessionLost>;
+
+    /// The reply, once it is whole. Sends what is unsent.
+    fn reply(&mut self) -> Result<Option<Reply>, SessionLost>;
+
+    /// Whether the last row of each reply is kept.
+    fn keep_last_row(&mut self, _is_kept: bool) {}
+}
+
+/// How a target's statements are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// PostgreSQL's.
+    Postgres,
+    /// MySQL's and MariaDB's.
+    MySql,
+    /// SQLite's.
+    Sqlite,
+    /// No SQL at all.
+    Echo,
+}
+
+/// Something to load.
+pub trait Target: Send + Sync {
+    /// How its statements are written.
+    fn dialect(&self) -> Dialect;
+
+    /// Makes a session, within the time.
+    fn connect(&self, within: Duration) -> Result<Box<dyn Session>, SessionLost>;
+}
+
+/// Carries out a statement and waits for its reply: for preparing data, and for questions.
+pub fn ask(session: &mut dyn Session, request: &Request<'_>) -> Result<Reply, SessionLost> {
+    session.begin(request)?;
+    loop {
+        if let Some(reply) = session.reply()? {
+            return Ok(reply);
+        }
+        wait(session)?;
+    }
+}
+
+fn wait(session: &dyn Session) -> Result<(), SessionLost> {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let Some(descriptor) = session.descriptor() else {
+        return Err(SessionLost("it neither answers nor can be waited for".to_owned()));
+    };
+    let flags = if session.has_unsent() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+    match poll(&mut [PollFd::from_borrowed_fd(descriptor, flags)], None) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(SessionLost(format!("could not wait for it: {error}"))),
+    }
+}

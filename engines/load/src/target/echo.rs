@@ -1,0 +1,68 @@
+//! A server whose truth is known: it answers each request after a scripted time. With a thread for each connection, or a pool of threads for all.
+
+mod server;
+
+pub use server::{EchoServer, EchoStep, Scheduler, Service};
+
+use crate::session::{Dialect, Reply, Request, Session, SessionLost, Target};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+/// Bytes of a request and of its reply: a number, which comes back.
+const FRAME: usize = 8;
+
+/// An echo server's address.
+#[derive(Clone, Copy, Debug)]
+pub struct Echo(pub SocketAddr);
+
+impl Target for Echo {
+    fn dialect(&self) -> Dialect {
+        Dialect::Echo
+    }
+
+    fn connect(&self, within: Duration) -> Result<Box<dyn Session>, SessionLost> {
+        let lost = |error: std::io::Error| SessionLost(format!("could not connect to {}: {error}", self.0));
+        let stream = TcpStream::connect_timeout(&self.0, within).map_err(lost)?;
+        stream.set_nodelay(true).map_err(lost)?;
+        stream.set_nonblocking(true).map_err(lost)?;
+        Ok(Box::new(EchoSession { stream, number: 0, received: 0, frame: [0; FRAME] }))
+    }
+}
+
+struct EchoSession {
+    stream: TcpStream,
+    number: u64,
+    received: usize,
+    frame: [u8; FRAME],
+}
+
+impl Session for EchoSession {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.stream.as_fd())
+    }
+
+    fn begin(&mut self, _request: &Request<'_>) -> Result<(), SessionLost> {
+        self.number += 1;
+        // One request is under way on a connection, and eight bytes always have room.
+        self.stream.write_all(&self.number.to_le_bytes()).map_err(|error| SessionLost(error.to_string()))
+    }
+
+    fn reply(&mut self) -> Result<Option<Reply>, SessionLost> {
+        match self.stream.read(&mut self.frame[self.received..]) {
+            Ok(0) => return Err(SessionLost("the server closed the connection".to_owned())),
+            Ok(count) => self.received += count,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(None),
+            Err(error) => return Err(SessionLost(error.to_string())),
+        }
+        if self.received < FRAME {
+            return Ok(None);
+        }
+        self.received = 0;
+        if u64::from_le_bytes(self.frame) != self.number {
+            return Err(SessionLost("the reply is to another request".to_owned()));
+        }
+        Ok(Some(Reply::Done { rows: 0, last_row: None }))
+    }
+}
