@@ -37,6 +37,11 @@ impl ProcessTree {
         }
     }
 
+    /// The processes that live.
+    pub fn members(&self) -> impl Iterator<Item = u32> {
+        self.members.iter().copied()
+    }
+
     /// How many live.
     pub fn size(&self) -> usize {
         self.members.len()

@@ -8,15 +8,23 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Error, ErrorCode, Rows, Statement, ToSql};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// A database file.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Sqlite {
-    /// The file; made if it is not there.
-    pub path: PathBuf,
-    /// How long a statement waits for another connection's lock.
-    pub lock_wait: Duration,
+    path: PathBuf,
+    lock_wait: Duration,
+    /// Two that change a file to a write-ahead log at the same time get an error at once, whatever they would wait.
+    opening: Mutex<()>,
+}
+
+impl Sqlite {
+    /// The database in `path`, made if it is not there. Statements wait so long for another connection's lock.
+    pub fn new(path: impl Into<PathBuf>, lock_wait: Duration) -> Self {
+        Self { path: path.into(), lock_wait, opening: Mutex::default() }
+    }
 }
 
 impl Target for Sqlite {
@@ -26,6 +34,7 @@ impl Target for Sqlite {
 
     fn connect(&self, _within: Duration) -> Result<Box<dyn Session>, SessionLost> {
         let lost = |error: Error| SessionLost(format!("could not open '{}': {error}", self.path.display()));
+        let _one_at_a_time = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = Connection::open(&self.path).map_err(lost)?;
         connection.busy_timeout(self.lock_wait).map_err(lost)?;
         // Readers and a writer beside each other; a commit is safe when the program ends, not when the power does.
@@ -137,7 +146,7 @@ mod tests {
 
     fn session() -> (tempfile::TempDir, Box<dyn Session>) {
         let place = tempfile::tempdir().expect("a directory");
-        let target = Sqlite { path: place.path().join("base"), lock_wait: Duration::ZERO };
+        let target = Sqlite::new(place.path().join("base"), Duration::ZERO);
         let session = target.connect(Duration::from_secs(1)).expect("it opens");
         (place, session)
     }
@@ -168,7 +177,7 @@ mod tests {
         assert_eq!(refusal.failing, Failing::Refused);
         assert!(refusal.message.contains("nowhere"), "{}", refusal.message);
         ask(&mut *session, &Request::plain("create table t (a); begin immediate")).expect("it goes on");
-        let target = Sqlite { path: place.path().join("base"), lock_wait: Duration::ZERO };
+        let target = Sqlite::new(place.path().join("base"), Duration::ZERO);
         let mut other = target.connect(Duration::from_secs(1)).expect("it opens");
         let Ok(Reply::Refused(refusal)) = ask(&mut *other, &Request::plain("begin immediate")) else {
             panic!("the other has the lock");
@@ -178,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_opened_is_told_with_its_name() {
-        let target = Sqlite { path: "/nowhere/base".into(), lock_wait: Duration::ZERO };
+        let target = Sqlite::new("/nowhere/base", Duration::ZERO);
         let error = target.connect(Duration::from_secs(1)).err().expect("no such directory");
         assert!(error.to_string().contains("/nowhere/base"), "{error}");
     }

@@ -1,0 +1,216 @@
+//! One client: its session, its way through the transaction, and the instants of it.
+
+use super::{Shared, guarded};
+use crate::arrivals::RandomSource;
+use crate::ledger::{Failing, Ledger, Times};
+use crate::player::{Player, Step};
+use crate::session::{Refusal, Reply, Request, Session, SessionLost};
+use std::os::fd::BorrowedFd;
+use std::sync::Mutex;
+
+/// Where a client is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ClientState {
+    /// Without a transaction.
+    Idle,
+    /// Between two steps.
+    Between,
+    /// A statement was sent then.
+    Waits { statement: usize, sent: u64, wants_row: bool },
+    /// What undoes a failed transaction was sent; behind it the transaction is begun again, or has failed for good.
+    UndoesFor { again: bool },
+    /// In a sleep that the script asks for.
+    Sleeps,
+    /// Without a connection.
+    Away,
+}
+
+/// What came of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// A reply is to come.
+    Waits,
+    /// The next step can be taken at once.
+    GoesOn,
+    /// Until then.
+    Sleeps(u64),
+    /// The transaction ended, well or not.
+    Ended(u64),
+    /// The connection is gone.
+    Lost,
+}
+
+/// One client.
+pub(super) struct Client {
+    pub player: Box<dyn Player>,
+    session: Option<Box<dyn Session>>,
+    pub state: ClientState,
+    script: usize,
+    planned: u64,
+    ready: u64,
+    /// When its first statement was sent.
+    sent: Option<u64>,
+    tries: u32,
+    keeps_row: bool,
+    /// Whether the loop waits for room to write, too.
+    pub waits_for_room: bool,
+}
+
+impl Client {
+    pub fn new(player: Box<dyn Player>, session: Box<dyn Session>) -> Self {
+        Self {
+            player,
+            session: Some(session),
+            state: ClientState::Idle,
+            script: 0,
+            planned: 0,
+            ready: 0,
+            sent: None,
+            tries: 0,
+            keeps_row: false,
+            waits_for_room: false,
+        }
+    }
+
+    pub fn begin(&mut self, script: usize, planned: u64, ready: u64) {
+        (self.script, self.planned, self.ready, self.sent, self.tries) = (script, planned, ready, None, 1);
+        self.state = ClientState::Between;
+    }
+
+    pub fn is_under_way(&self) -> bool {
+        !matches!(self.state, ClientState::Idle | ClientState::Away)
+    }
+
+    pub fn take_session(&mut self, session: Box<dyn Session>) {
+        (self.session, self.state, self.keeps_row, self.waits_for_room) =
+            (Some(session), ClientState::Idle, false, false);
+    }
+
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.session.as_ref().and_then(|session| session.descriptor())
+    }
+
+    pub fn has_unsent(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.has_unsent())
+    }
+
+    /// Ends a sleep; false if it was in none.
+    pub fn wake(&mut self, _now: u64) -> bool {
+        let slept = self.state == ClientState::Sleeps;
+        if slept {
+            self.state = ClientState::Between;
+        }
+        slept
+    }
+
+    /// Takes the next step of the transaction.
+    pub fn take_step(&mut self, shared: &Shared, ledger: &Mutex<Ledger>, random: &mut RandomSource) -> Progress {
+        let now = shared.now();
+        let step = match self.player.step(random) {
+            Ok(step) => step,
+            Err(error) => {
+                shared.fail(error.to_string());
+                self.state = ClientState::Idle;
+                return Progress::Ended(now);
+            }
+        };
+        match step {
+            Step::Sleep(ns) => {
+                self.state = ClientState::Sleeps;
+                Progress::Sleeps(now.saturating_add(ns))
+            }
+            Step::End => {
+                let sent = self.sent.unwrap_or(now);
+                let times = Times { planned: self.planned, ready: self.ready, sent, done: now };
+                guarded(ledger).done(self.script, &times);
+                self.state = ClientState::Idle;
+                Progress::Ended(now)
+            }
+            Step::Statement { index, request, wants_row } => {
+                let Some(session) = &mut self.session else { return Progress::Lost };
+                if wants_row != self.keeps_row {
+                    session.keep_last_row(wants_row);
+                    self.keeps_row = wants_row;
+                }
+                self.sent.get_or_insert(now);
+                self.state = ClientState::Waits { statement: index, sent: now, wants_row };
+                match session.begin(&request) {
+                    Err(error) => self.lose(&error, shared, ledger),
+                    // What answers at once has no descriptor that would tell.
+                    Ok(()) if session.descriptor().is_none() => self.take_reply(shared, ledger),
+                    Ok(()) => Progress::Waits,
+                }
+            }
+        }
+    }
+
+    /// Takes the reply if it is there.
+    pub fn take_reply(&mut self, shared: &Shared, ledger: &Mutex<Ledger>) -> Progress {
+        let Some(session) = &mut self.session else { return Progress::Waits };
+        let reply = match session.reply() {
+            Ok(Some(reply)) => reply,
+            Ok(None) => return Progress::Waits,
+            Err(error) => return self.lose(&error, shared, ledger),
+        };
+        match (self.state, reply) {
+            (ClientState::Waits { statement, sent, wants_row }, Reply::Done { rows, last_row }) => {
+                guarded(ledger).statement(self.script, statement, shared.now().saturating_sub(sent), rows);
+                self.state = ClientState::Between;
+                if wants_row && let Err(error) = self.player.take_row(last_row.as_deref()) {
+                    shared.fail(error.to_string());
+                }
+                Progress::GoesOn
+            }
+            (ClientState::Waits { .. }, Reply::Refused(refusal)) => self.undo(&refusal, shared, ledger),
+            (ClientState::UndoesFor { again }, _) => self.undone(again, shared),
+            // A server that talks without being asked: a notice of an end, which the next statement finds out about.
+            (ClientState::Idle | ClientState::Between | ClientState::Sleeps | ClientState::Away, _) => Progress::Waits,
+        }
+    }
+
+    /// A statement was refused: the transaction is undone, and begun again where that can help.
+    fn undo(&mut self, refusal: &Refusal, shared: &Shared, ledger: &Mutex<Ledger>) -> Progress {
+        let can_help = matches!(refusal.failing, Failing::Deadlock | Failing::Serialization);
+        let again =
+            can_help && self.tries <= shared.retries_max && !shared.stop.load(std::sync::atomic::Ordering::Relaxed);
+        {
+            let mut ledger = guarded(ledger);
+            match again {
+                true => ledger.retries += 1,
+                false => ledger.fail(refusal.failing),
+            }
+        }
+        if refusal.failing == Failing::Refused && !shared.goes_on_after_errors {
+            shared.fail(refusal.message.clone());
+        }
+        self.state = ClientState::UndoesFor { again };
+        let Some(session) = &mut self.session else { return Progress::Lost };
+        match session.begin(&Request::plain("ROLLBACK")) {
+            Err(error) => self.lose(&error, shared, ledger),
+            Ok(()) if session.descriptor().is_none() => self.take_reply(shared, ledger),
+            Ok(()) => Progress::Waits,
+        }
+    }
+
+    fn undone(&mut self, again: bool, shared: &Shared) -> Progress {
+        if again {
+            self.tries += 1;
+            self.player.begin_again();
+            self.state = ClientState::Between;
+            return Progress::GoesOn;
+        }
+        self.state = ClientState::Idle;
+        Progress::Ended(shared.now())
+    }
+
+    fn lose(&mut self, error: &SessionLost, shared: &Shared, ledger: &Mutex<Ledger>) -> Progress {
+        let _closed = self.session.take();
+        if self.is_under_way() {
+            guarded(ledger).fail(Failing::Lost);
+        }
+        if !shared.goes_on_after_errors {
+            shared.fail(format!("a connection was lost: {error}"));
+        }
+        Progress::Lost
+    }
+}
