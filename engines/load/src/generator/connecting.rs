@@ -2,7 +2,7 @@
 
 use crate::session::{Session, SessionLost, Target};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 /// A client's number, and its new session.
@@ -38,10 +38,7 @@ impl Reconnector {
     /// One that has been made, or cannot be.
     pub fn made(&mut self) -> Option<Made> {
         let (_, made) = self.thread.as_ref()?;
-        match made.try_recv() {
-            Ok(made) => Some(made),
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
-        }
+        made.try_recv().ok()
     }
 }
 
