@@ -1,1 +1,5 @@
 //! Load on databases: `mh load`.
+
+mod load;
+
+pub use load::ENTRY as LOAD;

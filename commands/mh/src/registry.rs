@@ -16,6 +16,7 @@ use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::print;
 use mh_lab::TIMERS;
+use mh_load::LOAD;
 use mh_streams::TAMP;
 use mh_trees::{CP, MV, RM};
 use std::ffi::{OsStr, OsString};
@@ -40,6 +41,7 @@ pub const COMMANDS: &[Entry] = &[
     SYSTIME,
     FIT,
     TIMERS,
+    LOAD,
     CREW,
     tour::ENTRY,
     links::ENTRY,

@@ -1,0 +1,109 @@
+//! `mh load`: honest load on a database. Decides what is loaded with what, runs the engine `load`, and shows what it took.
+
+mod args;
+mod echo_process;
+mod plan;
+mod report;
+mod shown;
+mod stopping;
+
+use ::load::late::Late;
+use ::load::run::{IntervalReport, RunReport, Watcher, run as run_load};
+use args::LoadArgs;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use mh_kit::context::Context;
+use mh_kit::entry::{Entry, Group, Signals};
+use mh_kit::failure::{Failure, Outcome};
+use mh_kit::report::{json_line, print_as};
+use plan::Prepared;
+use stopping::Stopping;
+
+/// How messages begin.
+const NAME: &str = "mh load";
+
+/// The registry's line. An interrupted run reports what it has measured.
+pub const ENTRY: Entry = Entry::new("load", Group::See, Signals::Own, command, run);
+
+/// The exit code where the generator was the limit, so that times say nothing about the server.
+const GENERATOR_WAS_LIMIT: u8 = 3;
+
+fn command() -> Command {
+    LoadArgs::augment_args(Command::new("load")).after_help(
+        "Examples:\n  mh load                              a small SQLite database in a temporary directory, ten seconds\n  \
+         mh load echo -c 8 --rate 5000        a server of our own, whose times are known\n  \
+         mh load sqlite:FILE 'select 1'       a statement of yours, over and over\n\n\
+         Exit codes: 0 measured, 1 an error ended the run, 2 wrong command line, 3 the generator was the limit",
+    )
+}
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let args = LoadArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    if let Some(server) = &args.serve_echo {
+        return echo_process::serve(server);
+    }
+    let stopping = Stopping::begin().map_err(|error| environment(format!("could not hold back signals: {error}")))?;
+    let mut prepared = plan::prepare(&args)?;
+    context.messages.note(NAME, &shown::opening(&prepared));
+    let mut watcher = Lines { args: &args, stopping: &stopping, failed: None };
+    let workload = std::sync::Arc::clone(&prepared.workload);
+    let report = run_load(&prepared.plan, &prepared.target, &*workload, prepared.meter.as_mut(), &mut watcher);
+    let failed = watcher.failed.take();
+    let report = report.map_err(environment)?;
+    if let Some(failure) = failed {
+        return Err(failure);
+    }
+    conclude(context, &args, &prepared, &report)
+}
+
+fn environment(message: String) -> Failure {
+    Failure::Environment { command: NAME, message }
+}
+
+/// Shows the whole run, and decides the exit code.
+fn conclude(context: &Context, args: &LoadArgs, prepared: &Prepared, report: &RunReport) -> Result<Outcome, Failure> {
+    match args.json {
+        true => print_as(NAME, &json_line(&report::end(prepared, report)))?,
+        false => print_as(NAME, &shown::end(prepared, report))?,
+    }
+    if let Some(path) = &args.hgrm {
+        report::write_hgrm(path, report)?;
+    }
+    if let Some(error) = &report.error {
+        context.messages.error(NAME, &format!("end the run in its time: {error}"), &[]);
+        return Ok(Outcome::Partial);
+    }
+    Ok(match report.late {
+        Late::Generator { .. } => Outcome::Code(GENERATOR_WAS_LIMIT),
+        Late::Nobody | Late::Server => Outcome::Done,
+    })
+}
+
+/// A line for each interval.
+struct Lines<'a> {
+    args: &'a LoadArgs,
+    stopping: &'a Stopping,
+    failed: Option<Failure>,
+}
+
+impl Watcher for Lines<'_> {
+    fn begins(&mut self) {
+        if !self.args.json {
+            self.failed = print_as(NAME, &shown::heading()).err();
+        }
+    }
+
+    fn interval(&mut self, report: &IntervalReport<'_>) -> bool {
+        let text = match self.args.json {
+            true => json_line(&report::interval(report)),
+            false => shown::interval(report),
+        };
+        if let Err(failure) = print_as(NAME, &text) {
+            self.failed = Some(failure);
+        }
+        self.failed.is_none()
+    }
+
+    fn wants_to_stop(&mut self) -> bool {
+        self.failed.is_some() || self.stopping.is_wanted()
+    }
+}

@@ -1,0 +1,149 @@
+//! The command line of `mh load`, with the spellings of sysbench and pgbench where they mean the same.
+
+use ::load::arrivals::RateProfile;
+use ::load::course::{Overload, QUEUE_MAX};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+use terminal::parse_duration;
+
+/// Put a load on a database at planned times, and see what it took, who was late and what the server paid
+///
+/// A transaction has three clocks: when it was due, when it was sent, when it was done. Response time counts from when it was due, so that a
+/// server that stands still is seen; service time counts from when it was sent. The load goes where TARGET says and nowhere else.
+#[derive(Args, Debug)]
+pub struct LoadArgs {
+    /// What to load: sqlite:FILE, echo (a server of our own), or echo:HOST:PORT [default: a new SQLite database]
+    #[arg(value_name = "TARGET")]
+    pub target: Option<String>,
+
+    /// What to do there: a statement in SQL, or yesmark [default: yesmark]
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: Option<String>,
+
+    /// How many connections
+    #[arg(short = 'c', long, visible_alias = "threads", alias = "client", value_name = "COUNT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub connections: u32,
+
+    /// Threads of the generator, which share the connections
+    #[arg(short = 'j', long, alias = "jobs", value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub generators: u32,
+
+    /// How long it is measured
+    #[arg(short = 'T', long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
+    pub time: Duration,
+
+    /// How long it runs before it is measured
+    #[arg(long, visible_alias = "warmup-time", value_name = "TIME", default_value = "0s", value_parser = parse_time)]
+    pub warmup: Duration,
+
+    /// No more transactions than this
+    #[arg(long, value_name = "COUNT")]
+    pub events: Option<u64>,
+
+    /// Transactions a second, whatever the server does: 500, or over time 100@30s,200..1000@60s,1000 (,repeat: from the beginning again)
+    #[arg(short = 'R', long, value_name = "RATE")]
+    pub rate: Option<RateProfile>,
+
+    /// How transactions of --rate lie beside each other
+    #[arg(long, value_enum, value_name = "HOW", default_value = "poisson", requires = "rate")]
+    pub arrivals: ArrivalsArg,
+
+    /// Transactions a second of all connections, each by a clock of its own; 0 is flat out
+    #[arg(long, value_name = "RATE", conflicts_with = "rate")]
+    pub tx_rate: Option<f64>,
+
+    /// How far a transaction of --tx-rate may lie from its place, in microseconds [default: 10 % of a connection's period]
+    #[arg(long, value_name = "MICROSECONDS", requires = "tx_rate")]
+    pub tx_jitter: Option<u64>,
+
+    /// How long a connection's user thinks between two transactions
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time, conflicts_with_all = ["rate", "tx_rate"])]
+    pub think: Duration,
+
+    /// Let the time of thought vary exponentially
+    #[arg(long, requires = "think")]
+    pub think_varies: bool,
+
+    /// What becomes of transactions that are due while every connection is busy: queue, queue:COUNT, drop
+    #[arg(long, value_name = "HOW", default_value = "queue", value_parser = parse_overload)]
+    pub overload: Overload,
+
+    /// Report so often
+    #[arg(short = 'P', long, visible_alias = "progress", value_name = "TIME", default_value = "1s", value_parser = parse_interval)]
+    pub report_interval: Duration,
+
+    /// Begin a transaction again so often after a deadlock or a serialization failure
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    pub retries: u32,
+
+    /// Go on when a statement fails or a connection is lost, and count it
+    #[arg(long)]
+    pub keep_going: bool,
+
+    /// For all random numbers: the same seed makes the same load
+    #[arg(long, visible_alias = "rand-seed", value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+
+    /// The server's first process, if it is not found by its address
+    #[arg(long, value_name = "PID")]
+    pub server_pid: Option<u32>,
+
+    /// What the echo server does with requests, in turn: wait TIME, work TIME, COUNTx of it; as in 99xwait:1ms,wait:100ms
+    #[arg(long, value_name = "STEPS", default_value = "")]
+    pub echo_service: String,
+
+    /// Who serves the echo server's connections: each a thread of its own, or pool:COUNT
+    #[arg(long, value_name = "HOW", default_value = "each")]
+    pub echo_scheduler: String,
+
+    /// Print a JSON object for each interval and one at the end
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write the response times into FILE as percentiles, as HdrHistogram's tools read them
+    #[arg(long, value_name = "FILE")]
+    pub hgrm: Option<PathBuf>,
+
+    /// Be the echo server (how mh load starts it)
+    #[arg(long, hide = true, value_name = "SCHEDULER/STEPS")]
+    pub serve_echo: Option<String>,
+}
+
+/// How transactions of an open load lie beside each other, as typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ArrivalsArg {
+    /// As users come who do not know each other
+    Poisson,
+    /// All gaps alike
+    Fixed,
+}
+
+/// LIMIT: a run that is forgotten ends.
+const TIME_MAX: Duration = Duration::from_secs(7 * 86_400);
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    // As sysbench and pgbench have it, a number alone is seconds.
+    let time = match text.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?,
+        Err(_) => parse_duration(text).map_err(|error| error.to_string())?,
+    };
+    if time <= TIME_MAX { Ok(time) } else { Err("no run takes longer than seven days".to_owned()) }
+}
+
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    let time = parse_time(text)?;
+    if time >= Duration::from_millis(100) { Ok(time) } else { Err("a report every 100ms at most".to_owned()) }
+}
+
+fn parse_overload(text: &str) -> Result<Overload, String> {
+    match text.split_once(':') {
+        None if text == "queue" => Ok(Overload::default()),
+        None if text == "drop" => Ok(Overload::Drop),
+        Some(("queue", count)) => {
+            let count = count.parse::<usize>().ok().filter(|count| (1..=QUEUE_MAX).contains(count));
+            count.map(Overload::Queue).ok_or_else(|| format!("a queue has room for 1 to {QUEUE_MAX} transactions"))
+        }
+        _ => Err("it is queue, queue:COUNT or drop".to_owned()),
+    }
+}

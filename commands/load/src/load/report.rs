@@ -1,0 +1,223 @@
+//! What a run says to programs: an object for each interval, one at the end, and percentiles as HdrHistogram's tools read them. Names are the contract; docs/json.md
+//! has them.
+
+use super::environment;
+use super::plan::Prepared;
+use ::load::cost::ServerCost;
+use ::load::late::Late;
+use ::load::ledger::{Distribution, Ledger};
+use ::load::run::{IntervalReport, RunReport};
+use mh_kit::failure::Failure;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Times of one kind, in seconds.
+#[derive(Serialize)]
+pub struct Times {
+    count: u64,
+    mean_s: f64,
+    stddev_s: f64,
+    min_s: f64,
+    max_s: f64,
+    /// By percent.
+    percentiles_s: BTreeMap<&'static str, f64>,
+}
+
+/// The percentiles that are told.
+pub const PERCENTILES: &[(&str, f64)] =
+    &[("50", 50.0), ("90", 90.0), ("95", 95.0), ("99", 99.0), ("99.9", 99.9), ("99.99", 99.99)];
+
+impl Times {
+    fn of(distribution: &Distribution) -> Self {
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        Self {
+            count: distribution.count(),
+            mean_s: distribution.mean_ns() / 1e9,
+            stddev_s: distribution.deviation_ns() / 1e9,
+            min_s: seconds(distribution.min_ns()),
+            max_s: seconds(distribution.max_ns()),
+            percentiles_s: PERCENTILES
+                .iter()
+                .map(|(name, percent)| (*name, seconds(distribution.percentile_ns(*percent))))
+                .collect(),
+        }
+    }
+}
+
+/// Counts of an interval or a run.
+#[derive(Serialize)]
+struct Counts {
+    sent: u64,
+    succeeded: u64,
+    failed: BTreeMap<&'static str, u64>,
+    dropped: u64,
+    retries: u64,
+    reconnects: u64,
+    statements: u64,
+    rows: u64,
+}
+
+impl Counts {
+    fn of(ledger: &Ledger) -> Self {
+        Self {
+            sent: ledger.sent,
+            succeeded: ledger.succeeded(),
+            failed: ledger.failed.iter().map(|(cause, count)| (cause.name(), *count)).collect(),
+            dropped: ledger.dropped,
+            retries: ledger.retries,
+            reconnects: ledger.reconnects,
+            statements: ledger.statements,
+            rows: ledger.rows,
+        }
+    }
+}
+
+/// One interval.
+#[derive(Serialize)]
+pub struct IntervalObject {
+    kind: &'static str,
+    at_s: f64,
+    elapsed_s: f64,
+    is_warmup: bool,
+    #[serde(flatten)]
+    counts: Counts,
+    transactions_per_s: f64,
+    response: Times,
+    service: Times,
+    slip: Times,
+    server: Option<ServerCost>,
+}
+
+/// An interval as an object.
+pub fn interval(report: &IntervalReport<'_>) -> IntervalObject {
+    IntervalObject {
+        kind: "interval",
+        at_s: report.at_seconds,
+        elapsed_s: report.elapsed.as_secs_f64(),
+        is_warmup: report.is_warmup,
+        counts: Counts::of(report.ledger),
+        transactions_per_s: report.ledger.succeeded() as f64 / report.elapsed.as_secs_f64(),
+        response: Times::of(&report.ledger.response()),
+        service: Times::of(&report.ledger.service()),
+        slip: Times::of(&report.ledger.slip),
+        server: report.cost,
+    }
+}
+
+/// A thread of the generator.
+#[derive(Serialize)]
+struct GeneratorThread {
+    cpu_s: f64,
+    elapsed_s: f64,
+    run_queue_wait_s: Option<f64>,
+}
+
+/// The whole run.
+#[derive(Serialize)]
+pub struct EndObject {
+    kind: &'static str,
+    target: String,
+    workload: String,
+    connections: usize,
+    elapsed_s: f64,
+    #[serde(flatten)]
+    counts: Counts,
+    unfinished: u64,
+    transactions_per_s: f64,
+    /// None where the generator was the limit: they would be its own.
+    response: Option<Times>,
+    service: Option<Times>,
+    slip: Times,
+    statements_by_script: Option<Vec<ScriptObject>>,
+    late: Late,
+    generators: Vec<GeneratorThread>,
+    server: Option<ServerCost>,
+    is_stopped: bool,
+    error: Option<String>,
+}
+
+/// A script, and its statements.
+#[derive(Serialize)]
+struct ScriptObject {
+    name: String,
+    response: Times,
+    statements: Vec<StatementObject>,
+}
+
+#[derive(Serialize)]
+struct StatementObject {
+    text: String,
+    service: Times,
+}
+
+/// A run as an object.
+pub fn end(prepared: &Prepared, report: &RunReport) -> EndObject {
+    let is_told = !matches!(report.late, Late::Generator { .. });
+    let thread = |used: &::load::generator::ThreadUse| GeneratorThread {
+        cpu_s: used.cpu_ns as f64 / 1e9,
+        elapsed_s: used.elapsed_ns as f64 / 1e9,
+        run_queue_wait_s: used.run_delay_ns.map(|ns| ns as f64 / 1e9),
+    };
+    EndObject {
+        kind: "end",
+        target: prepared.name.clone(),
+        workload: prepared.workload_name.clone(),
+        connections: prepared.plan.clients,
+        elapsed_s: report.elapsed.as_secs_f64(),
+        counts: Counts::of(&report.ledger),
+        unfinished: report.unfinished(),
+        transactions_per_s: report.rate(),
+        response: is_told.then(|| Times::of(&report.ledger.response())),
+        service: is_told.then(|| Times::of(&report.ledger.service())),
+        slip: Times::of(&report.ledger.slip),
+        statements_by_script: is_told.then(|| scripts(prepared, report)),
+        late: report.late.clone(),
+        generators: report.threads.iter().map(thread).collect(),
+        server: report.cost,
+        is_stopped: report.is_stopped,
+        error: report.error.clone(),
+    }
+}
+
+fn scripts(prepared: &Prepared, report: &RunReport) -> Vec<ScriptObject> {
+    let names = prepared.workload.scripts();
+    let script = |(ledger, (name, texts)): (&::load::ledger::ScriptLedger, (String, Vec<String>))| ScriptObject {
+        name,
+        response: Times::of(&ledger.response),
+        statements: ledger
+            .statements
+            .iter()
+            .zip(texts)
+            .map(|(statement, text)| StatementObject { text, service: Times::of(statement) })
+            .collect(),
+    };
+    report.ledger.scripts.iter().zip(names).map(script).collect()
+}
+
+/// Writes response times in milliseconds in the text form of HdrHistogram (`outputPercentileDistribution`), which its plotter reads.
+pub fn write_hgrm(path: &Path, report: &RunReport) -> Result<(), Failure> {
+    let response = report.ledger.response();
+    let mut text = format!("{:>12} {:>14} {:>10} {:>14}\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
+    let mut total = 0;
+    for step in response.histogram().iter_quantiles(5) {
+        total += step.count_since_last_iteration();
+        let (value_ms, quantile) = (step.value_iterated_to() as f64 / 1e6, step.quantile_iterated_to());
+        // A String takes whatever is written to it.
+        let _written = match quantile < 1.0 {
+            true => writeln!(text, "{value_ms:12.3} {quantile:14.12} {total:10} {:14.2}", 1.0 / (1.0 - quantile)),
+            false => writeln!(text, "{value_ms:12.3} {quantile:14.12} {total:10}"),
+        };
+    }
+    let (mean_ms, deviation_ms) = (response.mean_ns() / 1e6, response.deviation_ns() / 1e6);
+    let _written = writeln!(text, "#[Mean    = {mean_ms:12.3}, StdDeviation   = {deviation_ms:12.3}]");
+    let _written = writeln!(
+        text,
+        "#[Max     = {:12.3}, Total count    = {:12}]",
+        response.max_ns() as f64 / 1e6,
+        response.count()
+    );
+    std::fs::write(path, text)
+        .map_err(|error| environment(format!("could not write {}: {error}", terminal::quote(path))))
+}

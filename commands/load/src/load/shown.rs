@@ -1,0 +1,212 @@
+//! What a run says to people: a line an interval, and what it took at the end.
+
+use super::plan::Prepared;
+use super::report::PERCENTILES;
+use ::load::arrivals::{Arrivals, Spacing};
+use ::load::cost::ServerCost;
+use ::load::late::Late;
+use ::load::ledger::Distribution;
+use ::load::run::{IntervalReport, RunReport};
+use std::fmt::Write;
+use std::time::Duration;
+use terminal::{Align, TextTable};
+
+/// What begins, in one line.
+pub fn opening(prepared: &Prepared) -> String {
+    let plan = &prepared.plan;
+    let how = match &plan.arrivals {
+        Arrivals::Closed(think) if think.mean_ns == 0 => "flat out".to_owned(),
+        Arrivals::Closed(think) => {
+            format!("{} of thought between transactions", terminal::duration(Duration::from_nanos(think.mean_ns)))
+        }
+        Arrivals::Open { rate, spacing: Spacing::Poisson } => format!("{rate} a second, at random (Poisson)"),
+        Arrivals::Open { rate, spacing: Spacing::Fixed } => format!("{rate} a second, evenly"),
+        Arrivals::Clocked { rate, .. } => format!("{rate} a second, each connection by its own clock"),
+    };
+    let time = terminal::duration(plan.duration);
+    let connections = mh_kit::report::counted(plan.clients as u64, "connection");
+    format!("'{}' on {}: {connections}, {how}, for {time}", prepared.workload_name, prepared.name)
+}
+
+/// Names of the columns of [`interval`].
+pub fn heading() -> String {
+    "    TIME      DONE/s    FAILED   WAITING   RESPONSE p50       p95       p99   SERVICE p95   SLIP p99   SERVER CPU/tx\n"
+        .to_owned()
+}
+
+/// One interval in one line.
+pub fn interval(report: &IntervalReport<'_>) -> String {
+    let ledger = report.ledger;
+    let (response, service) = (ledger.response(), ledger.service());
+    let seconds = report.elapsed.as_secs_f64();
+    let time = if report.is_warmup { "warm-up".to_owned() } else { format!("{:.0} s", report.at_seconds) };
+    let cost = report.cost.map_or_else(|| "-".to_owned(), |cost| per_transaction(&cost, ledger.succeeded()));
+    format!(
+        "{time:>8} {:>11.1} {:>9} {:>9} {:>14} {:>9} {:>9} {:>13} {:>10} {cost:>15}\n",
+        ledger.succeeded() as f64 / seconds,
+        ledger.failures() + ledger.dropped,
+        ledger.sent.saturating_sub(ledger.succeeded() + ledger.failures()),
+        milliseconds(&response, 50.0),
+        milliseconds(&response, 95.0),
+        milliseconds(&response, 99.0),
+        milliseconds(&service, 95.0),
+        milliseconds(&ledger.slip, 99.0),
+    )
+}
+
+fn milliseconds(distribution: &Distribution, percent: f64) -> String {
+    if distribution.count() == 0 { "-".to_owned() } else { time_text(distribution.percentile_ns(percent) as f64) }
+}
+
+/// Times here are at most a few hours.
+fn time_text(ns: f64) -> String {
+    terminal::duration(Duration::from_nanos(ns as u64))
+}
+
+fn per_transaction(cost: &ServerCost, transactions: u64) -> String {
+    if transactions == 0 { "-".to_owned() } else { time_text(cost.cpu_ns() as f64 / transactions as f64) }
+}
+
+/// The whole run.
+pub fn end(prepared: &Prepared, report: &RunReport) -> String {
+    let ledger = &report.ledger;
+    let mut text = format!(
+        "\n{} transactions in {:.1} s: {:.1} a second\n",
+        terminal::integer(ledger.succeeded()),
+        report.elapsed.as_secs_f64(),
+        report.rate()
+    );
+    counts(&mut text, report);
+    match &report.late {
+        Late::Generator { reason } => {
+            let advice = "No percentiles: they would be the generator's. More of its threads (-j), a lower --rate, or another machine for it.";
+            let _written = writeln!(text, "The generator was the limit: {reason}.\n{advice}");
+        }
+        late => {
+            text.push_str(&times(report));
+            text.push_str(&statements(prepared, report));
+            let verdict = match late {
+                Late::Server if is_open(prepared) => "The server was late: transactions waited for it.",
+                Late::Server => {
+                    "The server was the limit: every connection always had a transaction under way, or its user thought."
+                }
+                Late::Nobody | Late::Generator { .. } => "Nobody was late: what was due was sent and answered in time.",
+            };
+            let _written = writeln!(text, "{verdict}");
+        }
+    }
+    text.push_str(&generator(report));
+    text.push_str(&server(report));
+    text
+}
+
+fn is_open(prepared: &Prepared) -> bool {
+    !matches!(prepared.plan.arrivals, Arrivals::Closed(_))
+}
+
+fn counts(text: &mut String, report: &RunReport) {
+    let ledger = &report.ledger;
+    let causes = ledger.failed.iter().map(|(cause, count)| (cause.name(), *count));
+    let others = [
+        ("begun again after a deadlock or serialization failure", ledger.retries),
+        ("dropped: due while every connection was busy", ledger.dropped),
+        ("due or under way and not done at the end", report.unfinished()),
+        ("connections made anew", ledger.reconnects),
+    ];
+    for (name, count) in causes.chain(others).filter(|(_, count)| *count > 0) {
+        let _written = writeln!(text, "{:>12}  {name}", terminal::integer(count));
+    }
+}
+
+/// A name, and its mean, percentiles and longest.
+const TIMES: [Align; 9] = [
+    Align::Left,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+];
+
+fn times(report: &RunReport) -> String {
+    let ledger = &report.ledger;
+    let mut table = TextTable::new(&TIMES);
+    let heads = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
+    table.row(heads);
+    let rows = [
+        ("response (due to done)", ledger.response()),
+        ("service (sent to done)", ledger.service()),
+        ("generator's slip", ledger.slip.clone()),
+    ];
+    for (name, distribution) in rows {
+        let mut cells = vec![name.to_owned(), time_text(distribution.mean_ns())];
+        cells.extend(PERCENTILES.iter().map(|(_, percent)| milliseconds(&distribution, *percent)));
+        cells.push(time_text(distribution.max_ns() as f64));
+        table.row(cells);
+    }
+    table.to_string()
+}
+
+/// Where a transaction has several statements, each one's own times.
+fn statements(prepared: &Prepared, report: &RunReport) -> String {
+    let scripts = prepared.workload.scripts();
+    let has_several = scripts.len() > 1 || scripts.iter().any(|(_, texts)| texts.len() > 1);
+    if !has_several {
+        return String::new();
+    }
+    let mut table = TextTable::new(&[Align::Right, Align::Right, Align::Right, Align::Right, Align::Left]);
+    table.row(["COUNT", "MEAN", "p95", "p99", "STATEMENT"]);
+    for (ledger, (name, texts)) in report.ledger.scripts.iter().zip(scripts) {
+        let cells = |distribution: &Distribution, what: String| {
+            [
+                terminal::integer(distribution.count()),
+                time_text(distribution.mean_ns()),
+                milliseconds(distribution, 95.0),
+                milliseconds(distribution, 99.0),
+                what,
+            ]
+        };
+        table.row(cells(&ledger.response, format!("[{name}]")));
+        for (statement, text) in ledger.statements.iter().zip(texts) {
+            table.row(cells(statement, text));
+        }
+    }
+    format!("\n{table}\n")
+}
+
+fn generator(report: &RunReport) -> String {
+    let (cpu_ns, elapsed_ns) =
+        report.threads.iter().fold((0, 1), |sum, used| (sum.0 + used.cpu_ns, sum.1.max(used.elapsed_ns)));
+    let waited = report.threads.iter().filter_map(|used| used.run_delay_ns).sum::<u64>();
+    format!(
+        "generator: {} of a core, {} a transaction; it waited {} for a CPU\n",
+        terminal::percentage(cpu_ns as f64 / elapsed_ns as f64),
+        time_text(cpu_ns as f64 / report.ledger.sent.max(1) as f64),
+        time_text(waited as f64)
+    )
+}
+
+fn server(report: &RunReport) -> String {
+    let Some(cost) = &report.cost else {
+        return "server: not measured (not on this host, in this process, or not found; --server-pid names it)\n"
+            .to_owned();
+    };
+    let transactions = report.ledger.succeeded().max(1) as f64;
+    let mut text = format!(
+        "server: {} of a core, {} a transaction ({} user, {} system)",
+        terminal::percentage(cost.cpu_ns() as f64 / cost.elapsed_ns.max(1) as f64),
+        time_text(cost.cpu_ns() as f64 / transactions),
+        time_text(cost.user_ns as f64 / transactions),
+        time_text(cost.system_ns as f64 / transactions),
+    );
+    if let Some(switches) = cost.switches {
+        let _written = write!(text, ", {:.1} context switches a transaction", switches as f64 / transactions);
+    }
+    if let Some(bytes) = cost.memory_bytes {
+        let _written = write!(text, ", {} of memory at the end", terminal::bytes(bytes));
+    }
+    text + "\n"
+}
