@@ -54,6 +54,8 @@ const PACKAGES: &[Packaged] = &[
     ("objdump", "binutils"),
     ("lintian", "lintian"),
     ("mariadbd", "mariadb-server"),
+    ("pg_ctlcluster", "postgresql"),
+    ("openssl", "openssl"),
     ("prometheus", "prometheus"),
 ];
 

@@ -1,1 +1,18 @@
-//! The wire protocols of PostgreSQL and MySQL.
+//! The wire protocols of PostgreSQL and MySQL: one connection that either blocks or is driven by a loop over many.
+//! Knows no load and no copying, has no thread, reads no environment. Theory: `engines/wire/README.md`.
+
+mod address;
+mod channel;
+mod connection;
+mod error;
+mod postgres;
+mod read_buffer;
+mod reply;
+mod socket;
+mod statement;
+
+pub use address::{AddressError, Environment, Protocol, ServerAddress, TlsMode};
+pub use connection::{Connection, Executed};
+pub use error::{ErrorKind, ServerError, WireError};
+pub use reply::{Reply, TextRow};
+pub use statement::{Statement, Value};

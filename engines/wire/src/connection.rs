@@ -1,0 +1,237 @@
+//! A connection to either kind of server: requests in, replies out, in order. It blocks, or a loop over many drives it.
+//! What stands on the wire is the protocols' affair (postgres.rs, mysql.rs).
+
+use crate::address::{Protocol, ServerAddress};
+use crate::channel::WireChannel;
+use crate::error::WireError;
+use crate::postgres::PostgresSession;
+use crate::reply::{Keeping, Reply, ReplyTally, TextRows};
+use crate::socket::WaitLimit;
+use crate::statement::{Statement, Value};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+/// A connection that has logged in.
+#[derive(Debug)]
+pub struct Connection {
+    channel: WireChannel,
+    session: Session,
+    tally: ReplyTally,
+    waiting: usize,
+    is_nonblocking: bool,
+    keeps_last_row: bool,
+}
+
+#[derive(Debug)]
+enum Session {
+    Postgres(PostgresSession),
+}
+
+/// What a statement did that was waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Executed {
+    /// Rows returned.
+    pub rows: u64,
+    /// Rows inserted, updated, deleted or merged.
+    pub affected: u64,
+}
+
+/// What looking at the input brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReplyStep {
+    /// A message was taken; there may be another one.
+    Taken,
+    /// No whole message is there.
+    NeedsInput,
+    /// The reply is complete.
+    ReplyEnds,
+}
+
+impl Connection {
+    /// Resolves, connects, encrypts and logs in before `timeout` is over.
+    /// The resolver of names has limits of its own.
+    pub fn connect(address: &ServerAddress, timeout: Duration) -> Result<Self, WireError> {
+        let deadline = Instant::now() + timeout;
+        let (channel, session) = match address.protocol() {
+            Protocol::Postgres => {
+                let (channel, session) = PostgresSession::connect(address, deadline)?;
+                (channel, Session::Postgres(session))
+            }
+            Protocol::MySql => return Err(WireError::Request("MySQL's protocol is not spoken yet")),
+        };
+        let tally = ReplyTally::default();
+        let mut connection = Self { channel, session, tally, waiting: 0, is_nonblocking: false, keeps_last_row: false };
+        connection.channel.set_wait_limit(WaitLimit::Forever);
+        Ok(connection)
+    }
+
+    /// The server's version as it calls it.
+    pub fn server_version(&self) -> &str {
+        match &self.session {
+            Session::Postgres(session) => session.version(),
+        }
+    }
+
+    /// The PID of PostgreSQL's process, the number of MySQL's connection.
+    pub fn server_pid(&self) -> u32 {
+        match &self.session {
+            Session::Postgres(session) => session.pid(),
+        }
+    }
+
+    /// Whether `send` and `next_reply` return at once in place of waiting.
+    pub fn set_nonblocking(&mut self, is_nonblocking: bool) -> Result<(), WireError> {
+        self.is_nonblocking = is_nonblocking;
+        self.channel.set_wait_limit(if is_nonblocking { WaitLimit::Never } else { WaitLimit::Forever });
+        Ok(())
+    }
+
+    /// Until when blocking calls wait, on a connection that blocks; none: as long as it takes. A call that runs out of time ends with
+    /// `WireError::TimedOut`, and its reply is still to come.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
+        if !self.is_nonblocking {
+            self.channel.set_wait_limit(deadline.map_or(WaitLimit::Forever, WaitLimit::Until));
+        }
+    }
+
+    /// Whether a reply carries its last row.
+    pub fn keep_last_row(&mut self, keeps: bool) {
+        self.keeps_last_row = keeps;
+        self.tally.keeping = self.usual_keeping();
+    }
+
+    fn usual_keeping(&self) -> Keeping {
+        if self.keeps_last_row { Keeping::LastRow } else { Keeping::Nothing }
+    }
+
+    /// How many requests have no reply yet.
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Appends statements as text; several have one reply.
+    pub fn queue_text(&mut self, sql: &str) -> Result<(), WireError> {
+        match &mut self.session {
+            Session::Postgres(session) => session.queue_text(&mut self.channel, sql)?,
+        }
+        self.waiting += 1;
+        Ok(())
+    }
+
+    /// Appends the execution of a prepared statement.
+    pub fn queue_prepared(&mut self, statement: &Statement, values: &[Value]) -> Result<(), WireError> {
+        if statement.parameters() != values.len() {
+            return Err(WireError::Request("a statement was given another number of values than it has parameters"));
+        }
+        match &mut self.session {
+            Session::Postgres(session) => session.queue_prepared(&mut self.channel, statement, values)?,
+        }
+        self.waiting += 1;
+        Ok(())
+    }
+
+    /// Writes what was appended; true if all of it is written.
+    pub fn send(&mut self) -> Result<bool, WireError> {
+        self.channel.send()
+    }
+
+    /// The next reply; none if it is not whole yet. After none, wait until the descriptor is readable.
+    pub fn next_reply(&mut self) -> Result<Option<Reply>, WireError> {
+        loop {
+            match self.step()? {
+                ReplyStep::Taken => {}
+                ReplyStep::ReplyEnds => {
+                    self.waiting -= 1;
+                    return Ok(Some(self.tally.finish()));
+                }
+                ReplyStep::NeedsInput => {
+                    if !self.fill()? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn step(&mut self) -> Result<ReplyStep, WireError> {
+        let is_awaited = self.waiting > 0;
+        match &mut self.session {
+            Session::Postgres(session) => session.step(&mut self.channel, &mut self.tally, is_awaited),
+        }
+    }
+
+    /// A server that ends a connection says why first, if it can.
+    fn fill(&mut self) -> Result<bool, WireError> {
+        match self.channel.fill() {
+            Err(WireError::Closed) => match self.tally.refused.take() {
+                Some(error) => Err(WireError::Server(error)),
+                None => Err(WireError::Closed),
+            },
+            outcome => outcome,
+        }
+    }
+
+    /// Runs statements and waits for their end. Rows are counted and skipped.
+    pub fn execute(&mut self, sql: &str) -> Result<Executed, WireError> {
+        self.blocking(|connection| {
+            connection.queue_text(sql)?;
+            connection.reply_of_one()
+        })
+    }
+
+    /// Runs statements and returns the rows of all of them as text: for questions with small answers.
+    pub fn query(&mut self, sql: &str) -> Result<TextRows, WireError> {
+        self.tally.keeping = Keeping::AllRows(Vec::new(), 0);
+        let outcome = self.execute(sql);
+        let usual = self.usual_keeping();
+        let kept = std::mem::replace(&mut self.tally.keeping, usual);
+        outcome?;
+        match kept {
+            Keeping::AllRows(rows, _) => Ok(rows),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Has the server parse a statement, with `$1` for PostgreSQL and `?` for MySQL in place of values.
+    pub fn prepare(&mut self, sql: &str) -> Result<Statement, WireError> {
+        self.blocking(|connection| {
+            match &mut connection.session {
+                Session::Postgres(session) => session.queue_prepare(&mut connection.channel, sql)?,
+            }
+            connection.waiting += 1;
+            connection.reply_of_one()?;
+            match &mut connection.session {
+                Session::Postgres(session) => session.prepared(),
+            }
+        })
+    }
+
+    /// Runs one request on a connection that waits for none, blocking whatever its mode is.
+    fn blocking<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, WireError>) -> Result<T, WireError> {
+        if self.waiting > 0 {
+            return Err(WireError::Request("a request that blocks must wait until all replies of others have come"));
+        }
+        let wait_limit = self.channel.wait_limit();
+        if wait_limit == WaitLimit::Never {
+            self.channel.set_wait_limit(WaitLimit::Forever);
+        }
+        let outcome = work(self);
+        self.channel.set_wait_limit(wait_limit);
+        outcome
+    }
+
+    fn reply_of_one(&mut self) -> Result<Executed, WireError> {
+        self.channel.send()?;
+        match self.next_reply()? {
+            Some(Reply::Done { rows, affected, .. }) => Ok(Executed { rows, affected }),
+            Some(Reply::Refused(error)) => Err(WireError::Server(error)),
+            None => Err(WireError::TimedOut),
+        }
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+}

@@ -1,0 +1,119 @@
+//! PostgreSQL's login: startup, authentication, and what the server says of itself before the first request.
+//! Every wait ends with the connection's deadline. Numbers of rounds that a server asks for are bounded by postgres-protocol.
+
+use super::server_messages::{parse, server_error};
+use super::{frame, unexpected};
+use crate::address::ServerAddress;
+use crate::channel::WireChannel;
+use crate::error::WireError;
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
+use postgres_protocol::message::frontend;
+
+/// LIMIT: a message before anyone is known.
+const LOGIN_BYTES_MAX: usize = 64 << 10;
+
+/// What a server says of itself.
+#[derive(Debug, Default)]
+pub(super) struct Greeting {
+    pub version: String,
+    pub pid: i32,
+    pub secret: i32,
+}
+
+/// Logs in on a fresh channel.
+pub(super) fn login(channel: &mut WireChannel, address: &ServerAddress) -> Result<Greeting, WireError> {
+    let refused = |error: std::io::Error| WireError::Authentication(error.to_string());
+    frontend::startup_message(address.startup_parameters(), &mut channel.output).map_err(refused)?;
+    channel.send()?;
+    authenticate(channel, address)?;
+    let mut greeting = Greeting::default();
+    loop {
+        match next_message(channel)? {
+            Message::BackendKeyData(body) => (greeting.pid, greeting.secret) = (body.process_id(), body.secret_key()),
+            Message::ParameterStatus(body) => {
+                if let (Ok("server_version"), Ok(value)) = (body.name(), body.value()) {
+                    greeting.version = value.to_owned();
+                }
+            }
+            Message::NoticeResponse(_) => {}
+            Message::ReadyForQuery(_) => return Ok(greeting),
+            _ => return Err(WireError::protocol("something else than its parameters after the login")),
+        }
+    }
+}
+
+fn authenticate(channel: &mut WireChannel, address: &ServerAddress) -> Result<(), WireError> {
+    let missing = || WireError::Authentication("the server asks for a password, and none is given".to_owned());
+    let password = || address.password().ok_or_else(missing);
+    loop {
+        match next_message(channel)? {
+            Message::AuthenticationOk => return Ok(()),
+            Message::AuthenticationCleartextPassword => send_password(channel, password()?.as_bytes())?,
+            Message::AuthenticationMd5Password(body) => {
+                let hash = md5_hash(address.user().as_bytes(), password()?.as_bytes(), body.salt());
+                send_password(channel, hash.as_bytes())?;
+            }
+            Message::AuthenticationSasl(body) => scram(channel, &body, password()?)?,
+            Message::NoticeResponse(_) => {}
+            Message::AuthenticationGss | Message::AuthenticationSspi | Message::AuthenticationKerberosV5 => {
+                return Err(WireError::Authentication(
+                    "the server asks for Kerberos (GSSAPI or SSPI), which is not spoken".to_owned(),
+                ));
+            }
+            _ => return Err(WireError::protocol("something else than an authentication request")),
+        }
+    }
+}
+
+fn send_password(channel: &mut WireChannel, password: &[u8]) -> Result<(), WireError> {
+    let no_zero = |_zero_byte| WireError::Authentication("a password may hold no zero byte".to_owned());
+    frontend::password_message(password, &mut channel.output).map_err(no_zero)?;
+    channel.send().map(drop)
+}
+
+/// SCRAM, to its end: the server has to prove that it knows the password as well.
+fn scram(channel: &mut WireChannel, offered: &AuthenticationSaslBody, password: &str) -> Result<(), WireError> {
+    let failed = |error: std::io::Error| WireError::Authentication(error.to_string());
+    let has = |name: &str| offered.mechanisms().any(|mechanism| Ok(mechanism == name));
+    if !has(SCRAM_SHA_256).map_err(failed)? {
+        return Err(WireError::Authentication("the server offers no SASL mechanism that is spoken".to_owned()));
+    }
+    let mut scram = ScramSha256::new(password.as_bytes(), ChannelBinding::unrequested());
+    frontend::sasl_initial_response(SCRAM_SHA_256, scram.message(), &mut channel.output).map_err(failed)?;
+    channel.send()?;
+    let Message::AuthenticationSaslContinue(body) = next_message(channel)? else {
+        return Err(WireError::protocol("no challenge in SCRAM"));
+    };
+    scram.update(body.data()).map_err(failed)?;
+    frontend::sasl_response(scram.message(), &mut channel.output).map_err(failed)?;
+    channel.send()?;
+    let Message::AuthenticationSaslFinal(body) = next_message(channel)? else {
+        return Err(WireError::protocol("no proof that it knows the password"));
+    };
+    scram.finish(body.data()).map_err(failed)
+}
+
+/// Waits for a whole message; the server's refusal is an error.
+fn next_message(channel: &mut WireChannel) -> Result<Message, WireError> {
+    loop {
+        let data = channel.input.data();
+        if let Some((tag, bytes)) = frame(data)? {
+            if bytes > LOGIN_BYTES_MAX {
+                // A server of another kind answers with a text, whose first letters are taken for a length.
+                return Err(unexpected(tag, &format!("and {bytes} bytes during the login")));
+            }
+            if let Some(message) = data.get(..bytes) {
+                if tag == b'E' {
+                    return Err(WireError::Server(server_error(message)?));
+                }
+                let message = parse(message)?;
+                channel.input.consume(bytes);
+                return Ok(message);
+            }
+        }
+        channel.fill()?;
+    }
+}

@@ -1,0 +1,166 @@
+//! The way to a server: a socket, with or without TLS, that waits never, until a deadline or as long as it takes.
+//! One call reads or writes once. Knows no protocol above TLS.
+
+use crate::error::WireError;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_keepalive, set_socket_timeout, set_tcp_nodelay};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send, socket_with,
+};
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long a read or a write may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WaitLimit {
+    /// Not at all.
+    Never,
+    /// Until then.
+    Until(Instant),
+    /// As long as it takes.
+    Forever,
+}
+
+/// What a read or a write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SocketMoved {
+    /// So many bytes; none read means that the server has closed its side.
+    Bytes(usize),
+    /// Nothing without waiting.
+    WouldBlock,
+}
+
+#[derive(Debug)]
+pub(crate) struct Socket {
+    descriptor: OwnedFd,
+    pub wait_limit: WaitLimit,
+}
+
+impl Socket {
+    /// Connects to the first address of `host` that answers before the deadline.
+    pub fn tcp(host: &str, port: u16, deadline: Instant) -> io::Result<Self> {
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        for address in (host, port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, left(deadline)?) {
+                Ok(stream) => {
+                    let descriptor = OwnedFd::from(stream);
+                    set_tcp_nodelay(&descriptor, true)?;
+                    set_socket_keepalive(&descriptor, true)?;
+                    return Ok(Self { descriptor, wait_limit: WaitLimit::Until(deadline) });
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// Connects to a socket in the file system; `@name` is one without a file.
+    pub fn unix(path: &Path, deadline: Instant) -> io::Result<Self> {
+        let address = match path.to_str().and_then(|path| path.strip_prefix('@')) {
+            Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes())?,
+            None => SocketAddrUnix::new(path)?,
+        };
+        let descriptor = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        // A server that accepts nothing lets its clients wait in connect(2), whose limit is the one for sending.
+        set_socket_timeout(&descriptor, Timeout::Send, Some(left(deadline)?))?;
+        connect(&descriptor, &address)?;
+        set_socket_timeout(&descriptor, Timeout::Send, None)?;
+        Ok(Self { descriptor, wait_limit: WaitLimit::Until(deadline) })
+    }
+
+    pub fn read(&self, bytes: &mut [u8]) -> Result<SocketMoved, WireError> {
+        self.check_deadline()?;
+        loop {
+            let flags = if self.wait_limit == WaitLimit::Forever { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
+            match recv(&self.descriptor, &mut *bytes, flags) {
+                Ok((count, _)) => return Ok(SocketMoved::Bytes(count)),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => match self.wait_limit {
+                    WaitLimit::Never => return Ok(SocketMoved::WouldBlock),
+                    WaitLimit::Until(deadline) => self.wait(PollFlags::IN, deadline)?,
+                    WaitLimit::Forever => {}
+                },
+                // A server that is killed resets the connection: to the caller, it has gone as well.
+                Err(Errno::CONNRESET) => return Ok(SocketMoved::Bytes(0)),
+                Err(error) => return Err(WireError::Io(error.into())),
+            }
+        }
+    }
+
+    pub fn write(&self, bytes: &[u8]) -> Result<SocketMoved, WireError> {
+        loop {
+            let waits = if self.wait_limit == WaitLimit::Forever { SendFlags::empty() } else { SendFlags::DONTWAIT };
+            match send(&self.descriptor, bytes, waits | SendFlags::NOSIGNAL) {
+                Ok(count) => return Ok(SocketMoved::Bytes(count)),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => match self.wait_limit {
+                    WaitLimit::Never => return Ok(SocketMoved::WouldBlock),
+                    WaitLimit::Until(deadline) => self.wait(PollFlags::OUT, deadline)?,
+                    WaitLimit::Forever => {}
+                },
+                Err(error) => return Err(WireError::Io(error.into())),
+            }
+        }
+    }
+
+    /// A server that always has something more to say must not hold a login up.
+    fn check_deadline(&self) -> Result<(), WireError> {
+        match self.wait_limit {
+            WaitLimit::Until(deadline) => left(deadline).map(drop).ok().ok_or(WireError::TimedOut),
+            WaitLimit::Never | WaitLimit::Forever => Ok(()),
+        }
+    }
+
+    fn wait(&self, events: PollFlags, deadline: Instant) -> Result<(), WireError> {
+        let left = left(deadline).ok().ok_or(WireError::TimedOut)?;
+        let left = Timespec { tv_sec: left.as_secs().min(1 << 30) as i64, tv_nsec: left.subsec_nanos().into() };
+        match poll(&mut [PollFd::new(&self.descriptor, events)], Some(&left)) {
+            Ok(0) => Err(WireError::TimedOut),
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(WireError::Io(error.into())),
+        }
+    }
+}
+
+/// The time until then; an error once it is over.
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// As TLS reads and writes: "would block" and the end of time as errors.
+impl Read for &Socket {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        moved(Socket::read(self, bytes))
+    }
+}
+
+impl Write for &Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        moved(Socket::write(self, bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn moved(outcome: Result<SocketMoved, WireError>) -> io::Result<usize> {
+    match outcome {
+        Ok(SocketMoved::Bytes(count)) => Ok(count),
+        Ok(SocketMoved::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(WireError::TimedOut) => Err(io::ErrorKind::TimedOut.into()),
+        Err(WireError::Io(error)) => Err(error),
+        Err(error) => Err(io::Error::other(error)),
+    }
+}
