@@ -121,6 +121,36 @@ fn a_recording_outlives_a_kill_and_is_gone_on_with() {
     assert!(lines(outcome.stdout_of_success()) >= before + 4);
 }
 
+#[test]
+fn a_full_disk_is_reported_once_and_leaves_a_gap_that_replay_shows() {
+    let unshare = TestProgram::find("unshare");
+    let Some(unshare) = unshare.filter(|_| rustix::process::geteuid().is_root()) else {
+        return left_out("only root mounts a small disk");
+    };
+    let place = Place::new();
+    // Once the disk is full and that was reported, there is room again; what was reported says when.
+    let script = "cd \"$2\" && mkdir disk && mount -t tmpfs -o size=64k none disk || exit 77\n\
+        dd if=/dev/zero of=disk/ballast bs=1k count=40 2>/dev/null\n\
+        env --default-signal=INT \"$1\" sysstat --record disk/r 0.05 2>log & recorder=$!\n\
+        until grep -q 'could not write' log; do sleep 0.1; done\n\
+        sleep 0.3; rm disk/ballast\n\
+        until grep -q 'recording goes on; ' log; do sleep 0.1; done\n\
+        sleep 0.3; kill -INT $recorder; wait $recorder; echo $?\n\
+        grep -c 'could not write' log; grep -c 'could not record everything' log\n\
+        \"$1\" sysstat --replay disk/r --plain 2>warnings | grep -c '^-- .* missing before'; cat warnings";
+    let own = binary().to_string_lossy().into_owned();
+    let directory = place.directory().to_string_lossy().into_owned();
+    let words = ["--mount", "env", &format!("HOME={directory}"), "sh", "-c", script, "sh", &own, &directory];
+    let outcome = unshare.run(words, b"").expect("it starts");
+    if outcome.exit == Exit::Code(77) {
+        return left_out("nothing can be mounted");
+    }
+    let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[..4], ["1", "1", "1", "1"], "{text}");
+    assert!(lines.len() == 5 && lines[4].contains("missing: they could not be written"), "{text}");
+}
+
 fn path(place: &Place) -> String {
     place.path("r").to_string_lossy().into_owned()
 }

@@ -16,6 +16,7 @@ mod local;
 mod open_metrics;
 mod orders;
 mod prompt;
+mod replay;
 mod screen;
 mod session;
 mod table;
@@ -36,11 +37,9 @@ use mh_kit::instrument::parse_interval;
 use mh_kit::instrument::{Format, FormatArgs};
 use mh_kit::report::{json_line, print_as};
 use mh_kit::shared_args::with_help;
-use observe::host::recording::SnapshotLog;
 use screen::SharedHost;
 use session::{HostSession, ShownMoment};
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use table::TableChoice;
 use web::{WebArgs, WebServer};
@@ -214,7 +213,7 @@ impl Looks {
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let args = SysstatArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     if let Some(path) = &args.replay {
-        return replay(context, &args, path);
+        return replay::replay(context, &args, path);
     }
     let places = FleetPlaces::find();
     let needs_home = || Failure::Environment { command: NAME, message: "find your home: HOME is not set".to_owned() };
@@ -243,7 +242,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let mut keeper = keeper.transpose()?;
     let is_text = args.format.format() == Format::Text;
     let has_screen = context.terminals.have_a_screen() && is_text && !args.plain && !args.once && looks.count.is_none();
-    let mut session = HostSession::local(facts);
+    let session = HostSession::local(facts);
     let web = WebServer::start(NAME, &args.web, &session)?;
     if let Some(web) = &web {
         announce(context, web, !has_screen && is_quiet(&args))?;
@@ -251,30 +250,54 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if has_screen {
         let notice = web.as_ref().map(|web| web.notice.join("  ")).unwrap_or_default();
         let sinks = Sinks { keeper: keeper.as_mut(), web: web.as_ref() };
-        screen::show(NAME, session, looks.interval, notice, |shared| bring(&mut host, shared, sinks))?;
-        return Ok(Outcome::Done);
+        let shown = screen::show(NAME, session, looks.interval, notice, |shared| bring(&mut host, shared, sinks));
+        return recorded(context, keeper.as_ref(), shown);
     }
+    let printed =
+        print(context, &args, &looks, &mut host, session, Sinks { keeper: keeper.as_mut(), web: web.as_ref() });
+    recorded(context, keeper.as_ref(), printed)
+}
+
+/// Prints this host until it is enough.
+fn print(
+    context: &Context,
+    args: &SysstatArgs,
+    looks: &Looks,
+    host: &mut LocalHost,
+    mut session: HostSession,
+    mut sinks: Sinks<'_>,
+) -> Result<(), Failure> {
     let (mut looked, mut printed) = (0, 0);
     let count = if args.once { Some(1) } else { looks.count };
     loop {
         let (snapshot, is_last) = host.next()?;
-        let told = keeper.as_mut().and_then(|keeper| keeper.write(&snapshot));
-        told.into_iter().for_each(|text| context.messages.warning(NAME, &text, &[]));
+        let report = sinks.keeper.as_mut().and_then(|keeper| keeper.write(&snapshot));
+        report.into_iter().for_each(|text| context.messages.warning(NAME, &text, &[]));
         session.push(snapshot);
-        web.iter().for_each(|web| web.publish(&session));
+        sinks.web.iter().for_each(|web| web.publish(&session));
         let shown = session.latest();
         // The first look is what the others are counted from.
         if shown.earlier.is_some() {
             looked += 1;
-            if !is_quiet(&args) {
-                print_as(NAME, &text(&args, &session, &shown, printed))?;
+            if !is_quiet(args) {
+                print_as(NAME, &text(args, &session, &shown, printed))?;
                 printed += 1;
             }
         }
         if is_last || count.is_some_and(|count| looked >= count) {
-            return Ok(Outcome::Done);
+            return Ok(());
         }
     }
+}
+
+/// How a recording ends, by a signal too: it is an error if samples could not be written, however long ago that was.
+fn recorded(context: &Context, keeper: Option<&Keeper>, ended: Result<(), Failure>) -> Result<Outcome, Failure> {
+    let missed = keeper.map_or(0, Keeper::missed);
+    if missed > 0 {
+        let message = format!("could not record everything: {} missing", keep::samples_are(missed));
+        context.messages.warning(NAME, &message, &[]);
+    }
+    ended.map(|()| if missed > 0 { Outcome::Partial } else { Outcome::Done })
 }
 
 /// Shows many hosts, where some are named, or this user has the key of a fleet. None where this host alone is meant.
@@ -347,8 +370,7 @@ fn bring(host: &mut LocalHost, shared: &SharedHost, mut sinks: Sinks<'_>) -> Res
         host.set_interval(shared.interval())?;
         let (snapshot, is_last) = host.next()?;
         if let Some(keeper) = &mut sinks.keeper {
-            // The screen is no place for it; the gap is marked in the recording.
-            let _told_in_the_file = keeper.write(&snapshot);
+            keeper.write(&snapshot).into_iter().for_each(|text| shared.report(text, keeper.is_failing()));
         }
         {
             let mut session = shared.session.lock();
@@ -360,64 +382,6 @@ fn bring(host: &mut LocalHost, shared: &SharedHost, mut sinks: Sinks<'_>) -> Res
             return Ok(());
         }
     }
-}
-
-/// Shows a recording.
-fn replay(context: &Context, args: &SysstatArgs, path: &Path) -> Result<Outcome, Failure> {
-    let could_not = |operation: &str, reason: &str| Failure::Environment {
-        command: NAME,
-        message: format!("{operation} {}: {reason}", terminal::quote(path)),
-    };
-    let newest = keep::newest_of(path);
-    let path = newest.as_deref().unwrap_or(path);
-    let file = File::open(path).map_err(|error| could_not("open", &sys::error_text::message(&error)))?;
-    let log = SnapshotLog::open(file).map_err(|error| could_not("read", &sys::error_text::message(&error)))?;
-    let warn = |text: String| context.messages.warning(NAME, &format!("{}: {text}", terminal::quote(path)), &[]);
-    if log.damaged_bytes > 0 {
-        warn(format!("{} bytes are damaged and were skipped, with the samples that build on them", log.damaged_bytes));
-    }
-    if log.unfinished_bytes > 0 {
-        warn(format!("its last {} bytes are no whole sample: it is being written, or was cut", log.unfinished_bytes));
-    }
-    let mut session = HostSession::recorded(log);
-    if session.places().is_empty() {
-        return Err(could_not("replay", "there is no sample of mh sysstat in it"));
-    }
-    let is_text = args.format.format() == Format::Text;
-    if context.terminals.have_a_screen() && is_text && !args.plain && !args.once {
-        screen::show(NAME, session, INTERVAL, String::new(), play)?;
-        return Ok(Outcome::Done);
-    }
-    let places = if args.once { session.places().end - 1..session.places().end } else { session.places() };
-    let (mut printed, mut unreadable) = (0, 0);
-    for place in places {
-        let Some(shown) = session.at(place) else {
-            unreadable += 1;
-            continue;
-        };
-        if shown.earlier.is_none() && !args.once {
-            continue;
-        }
-        print_as(NAME, &text(args, &session, &shown, printed))?;
-        printed += 1;
-    }
-    if unreadable > 0 {
-        warn(format!("{unreadable} samples cannot be read: what they build on is damaged"));
-        return Ok(Outcome::Partial);
-    }
-    Ok(Outcome::Done)
-}
-
-/// Rings once a second, for a recording that is played.
-fn play(shared: &SharedHost) -> Result<(), Failure> {
-    let mut pace = mh_kit::instrument::pace::Pace::begin(INTERVAL, 1)
-        .map_err(|error| mh_kit::instrument::failure(NAME, &error))?;
-    while pace.sleep().map_err(|error| mh_kit::instrument::failure(NAME, &error))?
-        == mh_kit::instrument::pace::Woken::Due
-    {
-        shared.ring();
-    }
-    Ok(())
 }
 
 /// Columns of a text that no terminal bounds.

@@ -1,5 +1,5 @@
-//! Recordings on disk: one file, or a file a day in a directory, the oldest of which are removed. A disk that is full is told once; what
-//! could not be written is marked when there is room again.
+//! Recordings on disk: one file, or a file a day in a directory, the oldest of which are removed. A disk that is full is reported once;
+//! what could not be written is marked when there is room again, and counted.
 
 use mh_kit::failure::{Failure, with_causes};
 use observe::host::recording::{HostFacts, SnapshotWriter};
@@ -20,8 +20,24 @@ pub struct Keeper {
     place: Place,
     facts: HostFacts,
     open: Option<(PathBuf, SnapshotWriter<File>)>,
-    is_failing: bool,
+    missed: Missed,
 }
+
+/// Snapshots that could not be written.
+#[derive(Default)]
+struct Missed {
+    /// Since the last one that could.
+    now: u64,
+    /// In all.
+    total: u64,
+    /// Until when nothing is reported: a disk with room for some samples and not for others fails each second.
+    quiet_until_ns: u64,
+    /// Whether the failure was reported, and that it is over has not been.
+    is_reported: bool,
+}
+
+/// Between two reports of failures.
+const QUIET_NS: u64 = 60_000_000_000;
 
 enum Place {
     File(PathBuf),
@@ -33,7 +49,7 @@ impl Keeper {
     pub fn open(command: &'static str, path: &Path, keep: Option<u32>, facts: HostFacts) -> Result<Self, Failure> {
         let place =
             if path.is_dir() { Place::Days { directory: path.to_owned(), keep } } else { Place::File(path.to_owned()) };
-        let mut keeper = Self { place, facts, open: None, is_failing: false };
+        let mut keeper = Self { place, facts, open: None, missed: Missed::default() };
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         keeper
             .open_for(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
@@ -41,22 +57,32 @@ impl Keeper {
         Ok(keeper)
     }
 
-    /// Writes `snapshot`. Returns what is to be told: that writing failed, or that it goes on.
+    /// Writes `snapshot`. Returns what is to be reported: that writing failed, or that it goes on.
     pub fn write(&mut self, snapshot: &Snapshot) -> Option<String> {
-        let written = self.open_for(snapshot.at.wall_ns).and_then(|()| match &mut self.open {
-            Some((path, writer)) => writer
-                .write(snapshot.clone(), PROCESSES)
-                .map_err(|error| format!("write {}: {}", terminal::quote(&*path), sys::error_text::message(&error))),
+        let wall_ns = snapshot.at.wall_ns;
+        let written = self.open_for(wall_ns).and_then(|()| match &mut self.open {
+            Some((path, writer)) => {
+                writer.note_missed(self.missed.now);
+                writer
+                    .write(snapshot.clone(), PROCESSES)
+                    .map_err(|error| format!("write {}: {}", terminal::quote(&*path), sys::error_text::message(&error)))
+            }
             None => Ok(()),
         });
-        match (written, std::mem::replace(&mut self.is_failing, false)) {
-            (Ok(()), false) => None,
-            (Ok(()), true) => Some("writing the recording goes on; what is missing is marked in it".to_owned()),
-            (Err(message), was_failing) => {
-                self.is_failing = true;
-                (!was_failing).then(|| format!("could not {message}; goes on when that is possible again"))
-            }
+        match written {
+            Ok(()) => self.missed.end(),
+            Err(message) => self.missed.note(&message, wall_ns),
         }
+    }
+
+    /// Snapshots that could not be written so far.
+    pub fn missed(&self) -> u64 {
+        self.missed.total
+    }
+
+    /// Whether the last one could not be written.
+    pub fn is_failing(&self) -> bool {
+        self.missed.now > 0
     }
 
     /// Opens the file that this moment belongs to.
@@ -96,6 +122,30 @@ impl Keeper {
             }
         }
     }
+}
+
+impl Missed {
+    /// One more.
+    fn note(&mut self, message: &str, wall_ns: u64) -> Option<String> {
+        (self.now, self.total) = (self.now + 1, self.total + 1);
+        let is_news = !self.is_reported && wall_ns >= self.quiet_until_ns;
+        is_news.then(|| {
+            (self.is_reported, self.quiet_until_ns) = (true, wall_ns.saturating_add(QUIET_NS));
+            format!("could not {message}; recording goes on when that is possible again")
+        })
+    }
+
+    /// Writing is possible again.
+    fn end(&mut self) -> Option<String> {
+        let missed = std::mem::take(&mut self.now);
+        let is_over = missed > 0 && std::mem::replace(&mut self.is_reported, false);
+        is_over.then(|| format!("recording goes on; {} missing", samples_are(missed)))
+    }
+}
+
+/// `12 samples are`.
+pub fn samples_are(count: u64) -> String {
+    if count == 1 { "1 sample is".to_owned() } else { format!("{count} samples are") }
 }
 
 /// The newest day's file in a directory; none where `path` is no directory, or has none.
@@ -150,6 +200,20 @@ mod tests {
         names.retain(|name| name.starts_with("2024") || name == "notes.mhstat");
         names.sort();
         assert_eq!(names.len(), 4, "three days and what is none: {names:?}");
+    }
+
+    #[test]
+    fn failures_are_reported_once_a_minute_and_all_are_counted() {
+        const SECOND_NS: u64 = 1_000_000_000;
+        let mut missed = Missed::default();
+        let report = missed.note("write 'r': no space", 0).expect("reported");
+        assert_eq!(report, "could not write 'r': no space; recording goes on when that is possible again");
+        assert_eq!(missed.note("write 'r': no space", SECOND_NS), None, "once");
+        assert_eq!(missed.end().as_deref(), Some("recording goes on; 2 samples are missing"));
+        assert_eq!((missed.note("x", 9 * SECOND_NS), missed.end()), (None, None), "room for one sample in two");
+        assert!(missed.note("x", 60 * SECOND_NS).is_some());
+        assert_eq!((missed.end().as_deref(), missed.total), (Some("recording goes on; 1 sample is missing"), 4));
+        assert_eq!(missed.end(), None);
     }
 
     #[test]

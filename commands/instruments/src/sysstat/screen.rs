@@ -27,6 +27,8 @@ pub struct SharedHost {
     pub session: Mutex<HostSession>,
     /// How often it is looked at, in milliseconds; the screen's keys change it.
     interval_ms: AtomicU64,
+    /// What goes wrong beside the screen, as long as it does; empty otherwise.
+    complaint: Mutex<String>,
     bell: Bell,
 }
 
@@ -34,7 +36,7 @@ impl SharedHost {
     /// Of a host that is looked at so often.
     pub fn new(session: HostSession, interval: Duration, bell: Bell) -> Arc<Self> {
         let interval_ms = AtomicU64::new(u64::try_from(interval.as_millis()).unwrap_or(u64::MAX));
-        Arc::new(Self { session: Mutex::new(session), interval_ms, bell })
+        Arc::new(Self { session: Mutex::new(session), interval_ms, complaint: Mutex::default(), bell })
     }
 
     /// How often it is looked at.
@@ -46,6 +48,11 @@ impl SharedHost {
     fn set_interval(&self, interval: Duration) {
         // ORDER: Relaxed: as above.
         self.interval_ms.store(u64::try_from(interval.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Something beside the screen went wrong, or does no longer.
+    pub fn report(&self, text: String, is_wrong: bool) {
+        *self.complaint.lock() = if is_wrong { text } else { String::new() };
     }
 
     /// There is something new.

@@ -160,6 +160,12 @@ impl HostSession {
         }
     }
 
+    /// Samples that are missing right before a moment of a recording: they could not be written.
+    pub fn missed_before(&self, place: usize) -> Option<u64> {
+        let Store::Recorded(log) = &self.store else { return None };
+        log.gaps.iter().find(|gap| gap.place == place).map(|gap| gap.missed)
+    }
+
     /// The moment that is nearest to a time of day, not later than it.
     pub fn find(&self, wall_ns: u64) -> usize {
         let place = match &self.store {

@@ -34,8 +34,8 @@ pub struct SnapshotWriter<Sink> {
     sink: Sink,
     encoder: SnapshotEncoder,
     sealer: Sealer,
-    /// Bytes of an envelope that was not written whole: the next begins behind them, at a mark that a reader finds.
-    has_gap: bool,
+    /// Snapshots that could not be written since the last one that could.
+    missed: u64,
 }
 
 impl<Sink: Write> SnapshotWriter<Sink> {
@@ -43,23 +43,32 @@ impl<Sink: Write> SnapshotWriter<Sink> {
     pub fn begin(mut sink: Sink, facts: &HostFacts, wall_ns: u64) -> io::Result<Self> {
         let mut sealer = Sealer::default();
         sink.write_all(&sealer.seal(EnvelopeKind::Host, wall_ns, &serde_json::to_vec(facts)?))?;
-        Ok(Self { sink, encoder: SnapshotEncoder::default(), sealer, has_gap: false })
+        Ok(Self { sink, encoder: SnapshotEncoder::default(), sealer, missed: 0 })
     }
 
-    /// Writes `snapshot` with its first `processes` processes. After an error the next one that succeeds marks a gap and tells all.
+    /// So many snapshots are missing by now, those before this writer began included: the next one is written behind a gap.
+    pub fn note_missed(&mut self, count: u64) {
+        self.missed = self.missed.max(count);
+    }
+
+    /// Writes `snapshot` with its first `processes` processes. After an error the next one that succeeds is a key frame behind a gap, which
+    /// has the number of snapshots that were missed.
     pub fn write(&mut self, snapshot: Snapshot, processes: usize) -> io::Result<()> {
+        let written = self.try_write(snapshot, processes);
+        self.missed = if written.is_ok() { 0 } else { self.missed.saturating_add(1) };
+        written
+    }
+
+    fn try_write(&mut self, snapshot: Snapshot, processes: usize) -> io::Result<()> {
         let wall_ns = snapshot.at.wall_ns;
-        if self.has_gap {
+        if self.missed > 0 {
             self.encoder.begin_anew();
-            self.sink.write_all(&self.sealer.seal(EnvelopeKind::Gap, wall_ns, b""))?;
+            let missed = self.missed.to_string();
+            self.sink.write_all(&self.sealer.seal(EnvelopeKind::Gap, wall_ns, missed.as_bytes()))?;
         }
         let (kind, frame) = self.encoder.encode(snapshot, processes);
-        let sealed = self.sealer.seal(EnvelopeKind::Frame(kind), wall_ns, &frame);
-        self.has_gap = true;
-        self.sink.write_all(&sealed)?;
-        self.sink.flush()?;
-        self.has_gap = false;
-        Ok(())
+        self.sink.write_all(&self.sealer.seal(EnvelopeKind::Frame(kind), wall_ns, &frame))?;
+        self.sink.flush()
     }
 }
 
@@ -74,10 +83,21 @@ pub struct SnapshotLog {
     pub damaged_bytes: u64,
     /// Bytes at the end that are no whole envelope: it is being written, or was cut.
     pub unfinished_bytes: u64,
-    /// Gaps that the writer told.
-    pub gaps: usize,
+    /// Gaps that the writer marked, in the order of the file.
+    pub gaps: Vec<RecordedGap>,
+    /// The damage that was skipped last: where it ended, and its length.
+    skipped: (u64, u64),
     /// How far the file has been gone through.
     end: u64,
+}
+
+/// Snapshots that could not be written: the disk was full, or gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordedGap {
+    /// The place of the first frame behind it.
+    pub place: usize,
+    /// Snapshots that are missing; 0 if that is not known.
+    pub missed: u64,
 }
 
 struct PlacedFrame {
@@ -96,8 +116,17 @@ impl SnapshotLog {
     /// Finds all frames of `file`.
     pub fn open(file: File) -> io::Result<Self> {
         let (facts, opener) = (HostFacts::default(), Opener::default());
-        let mut log =
-            Self { file, opener, frames: Vec::new(), facts, damaged_bytes: 0, unfinished_bytes: 0, gaps: 0, end: 0 };
+        let mut log = Self {
+            file,
+            opener,
+            frames: Vec::new(),
+            facts,
+            damaged_bytes: 0,
+            unfinished_bytes: 0,
+            gaps: Vec::new(),
+            skipped: (0, 0),
+            end: 0,
+        };
         log.follow()?;
         Ok(log)
     }
@@ -145,9 +174,26 @@ impl SnapshotLog {
             Some(EnvelopeKind::Host) => {
                 let facts = self.opener.open(body).and_then(|json| serde_json::from_slice(&json).ok());
                 self.facts = facts.unwrap_or_else(|| std::mem::take(&mut self.facts));
+                if self.skipped.0 == self.end {
+                    self.skipped.0 += (HEAD_BYTES + head.length) as u64;
+                }
             }
-            Some(EnvelopeKind::Gap) => self.gaps += 1,
+            Some(EnvelopeKind::Gap) => self.note_gap(body),
             None => {}
+        }
+    }
+
+    fn note_gap(&mut self, body: &[u8]) {
+        let missed = self.opener.open(body).and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok());
+        let gap = RecordedGap { place: self.frames.len(), missed: missed.unwrap_or(0) };
+        // A gap whose frame found no room either is marked again, with a larger number.
+        self.gaps.pop_if(|last| last.place == gap.place);
+        self.gaps.push(gap);
+        // The part that still found room belongs to the gap: nothing was damaged.
+        let (end, bytes) = self.skipped;
+        if end == self.end {
+            self.damaged_bytes -= bytes;
+            self.skipped = (0, 0);
         }
     }
 
@@ -170,6 +216,9 @@ impl SnapshotLog {
             }
         }
         self.damaged_bytes += self.end - began;
+        let (end, bytes) = self.skipped;
+        // What begins with a mark by chance is skipped in parts.
+        self.skipped = (self.end, if end == began { bytes } else { 0 } + self.end - began);
         Ok(())
     }
 

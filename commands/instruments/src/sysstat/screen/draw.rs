@@ -51,14 +51,20 @@ fn pace(screen: &HostScreen) -> String {
         At::Newest => {
             format!("every {}", terminal::duration_coarse(screen.shared.interval()).replace("0 s", &short(screen)))
         }
-        At::Place(place) => format!("HELD at {}", of_all(screen, place)),
-        At::Playing(place) => format!("playing {}", of_all(screen, place)),
+        At::Place(place) => format!("HELD at {}{}", of_all(screen, place), gap_before(screen, place)),
+        At::Playing(place) => format!("playing {}{}", of_all(screen, place), gap_before(screen, place)),
     }
 }
 
 fn short(screen: &HostScreen) -> String {
     let interval = screen.shared.interval();
     if interval.as_secs() == 0 { format!("{} ms", interval.as_millis()) } else { "0 s".to_owned() }
+}
+
+/// How many samples are missing right before a place.
+fn gap_before(screen: &HostScreen, place: usize) -> String {
+    let missed = screen.shared.session.lock().missed_before(place);
+    missed.map_or_else(String::new, |missed| format!("  GAP of {missed} before it"))
 }
 
 fn of_all(screen: &HostScreen, place: usize) -> String {
@@ -111,6 +117,10 @@ fn last_line(screen: &HostScreen, width: usize) -> TintedLine {
     }
     if !screen.said.is_empty() {
         return TintedLine::tinted(&screen.said, Tint::Warning);
+    }
+    let complaint = screen.shared.complaint.lock();
+    if !complaint.is_empty() {
+        return TintedLine::tinted(complaint.as_str(), Tint::Bad);
     }
     let fits = help::LAST_LINES.iter().find(|keys| terminal::columns(keys) <= width);
     TintedLine::tinted(fits.copied().unwrap_or("q quit"), Tint::Dim)

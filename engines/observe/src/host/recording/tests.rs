@@ -107,7 +107,17 @@ fn a_full_disk_leaves_a_gap_that_is_told() {
     drop(writer);
     let mut log = opened(&bytes);
     assert_eq!(steps(&mut log), (0..10).chain(20..30).collect::<Vec<u64>>());
-    assert_eq!(log.gaps, 1);
+    assert_eq!(log.gaps, [RecordedGap { place: 10, missed: 10 }]);
+    assert_eq!(log.damaged_bytes, 0, "what had room of a frame belongs to the gap");
+}
+
+#[test]
+fn a_writer_that_begins_behind_a_gap_marks_it() {
+    let mut bytes = Vec::new();
+    let mut writer = SnapshotWriter::begin(&mut bytes, &HostFacts::default(), 1).expect("memory takes all");
+    writer.note_missed(7);
+    (0..3).for_each(|step| writer.write(snapshot(step), 9).expect("memory takes all"));
+    assert_eq!(opened(&bytes).gaps, [RecordedGap { place: 0, missed: 7 }]);
 }
 
 #[test]
