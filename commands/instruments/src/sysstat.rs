@@ -20,6 +20,7 @@ mod replay;
 mod screen;
 mod session;
 mod table;
+mod usual;
 mod web;
 mod words;
 

@@ -14,6 +14,8 @@ pub enum Tint {
     Warning,
     /// Something is held back.
     Bad,
+    /// Far from what is usual.
+    Unusual,
     /// Less important than the rest.
     Dim,
 }
@@ -26,6 +28,7 @@ impl Tint {
             Self::Good => "1;32",
             Self::Warning => "1;33",
             Self::Bad => "1;31",
+            Self::Unusual => "1;35",
             Self::Dim => "2",
         }
     }

@@ -418,6 +418,7 @@ fn style_of(tint: Tint) -> Style {
         Tint::Good => style.fg(Color::Green),
         Tint::Warning => style.fg(Color::Yellow),
         Tint::Bad => style.fg(Color::Red),
+        Tint::Unusual => style.fg(Color::Magenta),
         Tint::Dim => Style::new().add_modifier(Modifier::DIM),
     }
 }

@@ -1,7 +1,11 @@
 //! The bands of the screen above the processes: header, CPUs, memory, disks and network, file systems and groups. Pure: an interval in,
 //! lines out. What is zero is left out, and what does not fit is counted: nothing falls off silently.
 
+pub mod figures;
+
 use super::line::{TintedLine, age, count, latency, limit, millions, percent, size, whole_percent};
+use super::usual::{Deviation, Figure, Usual};
+use figures::{DiskFigures, memory_used, sent_again, wire};
 use observe::host::fields::*;
 use observe::host::interval::HostInterval;
 use observe::host::recording::HostFacts;
@@ -21,6 +25,13 @@ pub struct BandContext<'a> {
     pub pace: &'a str,
     /// File systems that fill: name and seconds to full.
     pub filling: &'a [(String, f64)],
+    /// What is usual for it, if that is known.
+    pub usual: Option<&'a Usual>,
+}
+
+/// How far a figure of the host as a whole is from what is usual.
+fn deviation(usual: Option<&Usual>, figure: Figure, value: f64) -> Option<Deviation> {
+    usual?.deviation(figure, "", value)
 }
 
 /// `web7  up 41d 3h  8 cpu, 24 G  linux 6.18   13:06:54  every 1 s   self 0.3 % 6 MB`
@@ -62,36 +73,55 @@ pub fn busy(shares: &[f64; PARTS.len()]) -> f64 {
 }
 
 /// CPUs: all together, then the busiest by name.
-pub fn cpu(interval: &HostInterval<'_>, width: usize) -> Vec<TintedLine> {
+pub fn cpu(interval: &HostInterval<'_>, usual: Option<&Usual>, width: usize) -> Vec<TintedLine> {
     let Some(shares) = cpu_shares(interval) else {
         return vec![TintedLine::tinted("cpu", Tint::Bold).and("  the first figures come with the next look")];
     };
     let busy = busy(&shares);
-    let line =
-        TintedLine::tinted("cpu", Tint::Bold).and_tinted(format!(" {:>5} %", percent(busy)), limit(busy, 0.8, 0.95));
-    let is_shown = |(at, share): &(usize, &f64)| *at < 2 || **share >= 0.0005;
-    let parts = shares.iter().enumerate().take(5).filter(is_shown);
-    let parts: String = parts.map(|(at, share)| format!(" {} {}", PARTS[at].0, percent(*share))).collect();
+    let far = |figure, value| deviation(usual, figure, value);
+    let line = TintedLine::tinted("cpu", Tint::Bold).and_figure(
+        format!(" {:>5} %", percent(busy)),
+        limit(busy, 0.8, 0.95),
+        far(Figure::CpuBusy, busy),
+    );
+    let is_shown =
+        |(at, share): &(usize, &f64)| *at < 2 || **share >= 0.0005 || far(Figure::CpuPart(*at), **share).is_some();
+    let line = shares.iter().enumerate().take(5).filter(is_shown).fold(line.and(" "), |line, (at, share)| {
+        let deviation = far(Figure::CpuPart(at), *share);
+        line.and(format!(" {}", PARTS[at].0)).and_figure(format!(" {}", percent(*share)), None, deviation)
+    });
     let cpus = interval.gauge(CPUS_ONLINE).unwrap_or(1).max(1) as f64;
     // Each CPU meets a tick 100 times a second: that is how often each share was asked for.
     let asked = (interval.seconds().unwrap_or(1.0) * 100.0 * cpus).max(1.0);
     let error = (shares[0].max(shares[1]) * (1.0 - shares[0].max(shares[1])) / asked).sqrt() * 2.0;
-    let line = line.and(format!(" {parts} (±{})", percent(error)));
-    let queue = interval.gauge(RUNNABLE).unwrap_or(0) as f64;
-    let line = line.and("  runq ").and_tinted(count(queue), limit(queue / cpus, 1.01, 2.0));
-    let rate = |field| interval.rate(field).map(count).unwrap_or_else(|| "-".to_owned());
-    let pressure = interval.share(PSI_CPU_SOME);
-    let line = line.and(format!("  ctx {}/s", rate(SWITCHES)));
-    let line = match pressure {
-        Some(share) => line.and("  psi ").and_tinted(percent(share), limit(share, 0.2, 0.5)),
-        None => line,
-    };
+    let line = line.and(format!(" (±{})", percent(error)));
+    let line = queue_and_waits(interval, usual, line, cpus);
     let load = [LOAD_1, LOAD_5, LOAD_15].map(|field| interval.gauge(field).unwrap_or(0) as f64 / 100.0);
     let forks = interval.rate(FORKS).filter(|rate| *rate >= 0.5).map(|rate| format!("  forks {}/s", count(rate)));
     let tail =
         format!("load {:.2} {:.2} {:.2}{}{}", load[0], load[1], load[2], forks.unwrap_or_default(), limits(interval));
     let room = width.saturating_sub(terminal::columns(&tail) + 7);
     vec![line, TintedLine::of("     ").and(busiest(interval, room)).and(format!("  {tail}"))]
+}
+
+/// What wants a CPU, how often they change hands, and who waits.
+fn queue_and_waits(interval: &HostInterval<'_>, usual: Option<&Usual>, line: TintedLine, cpus: f64) -> TintedLine {
+    let far = |figure, value| deviation(usual, figure, value);
+    let queue = interval.gauge(RUNNABLE).unwrap_or(0) as f64;
+    let (queue_limit, queue_far) = (limit(queue / cpus, 1.01, 2.0), far(Figure::Runnable, queue));
+    let line = line.and("  runq").and_figure(format!(" {}", count(queue)), queue_limit, queue_far).and("  ctx");
+    let line = match interval.rate(SWITCHES) {
+        Some(rate) => line.and_figure(format!(" {}/s", count(rate)), None, far(Figure::Switches, rate)),
+        None => line.and(" -/s"),
+    };
+    match interval.share(PSI_CPU_SOME) {
+        Some(share) => line.and("  psi").and_figure(
+            format!(" {}", percent(share)),
+            limit(share, 0.2, 0.5),
+            far(Figure::WaitCpu, share),
+        ),
+        None => line,
+    }
 }
 
 /// `cpu3 99  cpu0 97  5 below 30`, in at most `room` columns.
@@ -161,7 +191,7 @@ pub fn cpu_map(interval: &HostInterval<'_>, width: usize) -> Vec<TintedLine> {
 }
 
 /// Memory and swap.
-pub fn memory(interval: &HostInterval<'_>) -> Vec<TintedLine> {
+pub fn memory(interval: &HostInterval<'_>, usual: Option<&Usual>) -> Vec<TintedLine> {
     let gauge = |field| interval.gauge(field);
     let Some(total) = gauge(MEM_TOTAL).filter(|total| *total > 0) else { return Vec::new() };
     let of = |field| gauge(field).unwrap_or(0);
@@ -170,13 +200,9 @@ pub fn memory(interval: &HostInterval<'_>) -> Vec<TintedLine> {
     let used = total.saturating_sub(available);
     let cache = of(MEM_CACHED).saturating_add(of(MEM_BUFFERS)).saturating_sub(of(MEM_SHARED));
     let short = 1.0 - available as f64 / total as f64;
-    let line = TintedLine::tinted("mem", Tint::Bold).and(format!(
-        " {:>5}/{}  app {} file {}",
-        size(used),
-        size(total),
-        size(of(MEM_APP)),
-        size(cache)
-    ));
+    let far = memory_used(interval).and_then(|used| deviation(usual, Figure::MemoryUsed, used));
+    let line = TintedLine::tinted("mem", Tint::Bold).and_figure(format!(" {:>5}", size(used)), None, far);
+    let line = line.and(format!("/{}  app {} file {}", size(total), size(of(MEM_APP)), size(cache)));
     let more = [
         ("shared", of(MEM_SHARED)),
         ("slab", of(MEM_SLAB).saturating_add(of(MEM_SLAB_CACHE))),
@@ -192,14 +218,16 @@ pub fn memory(interval: &HostInterval<'_>) -> Vec<TintedLine> {
     let waits = interval.share(PSI_MEMORY_SOME).zip(interval.share(PSI_MEMORY_FULL));
     let line = match waits {
         Some((some, full)) => {
-            line.and("  psi ").and_tinted(format!("{}/{}", percent(some), percent(full)), limit(full, 0.02, 0.1))
+            let far = deviation(usual, Figure::WaitMemory, some);
+            let text = format!(" {}/{}", percent(some), percent(full));
+            line.and("  psi").and_figure(text, limit(full, 0.02, 0.1), far)
         }
         None => line,
     };
-    vec![line, swap(interval)]
+    vec![line, swap(interval, usual)]
 }
 
-fn swap(interval: &HostInterval<'_>) -> TintedLine {
+fn swap(interval: &HostInterval<'_>, usual: Option<&Usual>) -> TintedLine {
     let of = |field| interval.gauge(field).unwrap_or(0);
     let rate = |field| interval.rate(field).unwrap_or(0.0);
     let line = match of(SWAP_TOTAL) {
@@ -220,26 +248,32 @@ fn swap(interval: &HostInterval<'_>) -> TintedLine {
         _ => String::new(),
     };
     let dirty = of(MEM_DIRTY).saturating_add(of(MEM_WRITEBACK));
-    let line = line.and(format!("  dirty {}  faults {}/s", size(dirty), count(rate(FAULTS))));
-    let major = rate(FAULTS_MAJOR);
-    let line = line.and_tinted(format!("  major {}/s", count(major)), limit(major, 100.0, 1000.0)).and(limit_text);
+    let (faults, major) = (rate(FAULTS), rate(FAULTS_MAJOR));
+    let line = line.and(format!("  dirty {}  faults", size(dirty))).and_figure(
+        format!(" {}/s", count(faults)),
+        None,
+        deviation(usual, Figure::Faults, faults),
+    );
+    let major_far = deviation(usual, Figure::MajorFaults, major);
+    let major_text = format!(" {}/s", count(major));
+    let line = line.and("  major").and_figure(major_text, limit(major, 100.0, 1000.0), major_far).and(limit_text);
     match interval.growth(OOM_KILLS).unwrap_or(0) {
         0 => line,
         kills => line.and_tinted(format!("  oom {kills}"), Some(Tint::Bad)),
     }
 }
 
-/// Disks that moved, the busiest first; at most `most` lines, heading included.
-pub fn disks(interval: &HostInterval<'_>, most: usize) -> Vec<TintedLine> {
-    let mut rows: Vec<(f64, TintedLine)> =
-        interval.instances(DISK_BUSY).filter_map(|(disk, name)| disk_row(interval, disk, name)).collect();
-    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+/// Disks that moved, those that do what is not usual and then the busiest first; at most `most` lines, heading included.
+pub fn disks(interval: &HostInterval<'_>, usual: Option<&Usual>, most: usize) -> Vec<TintedLine> {
+    let mut rows: Vec<DeviceRow> =
+        interval.instances(DISK_BUSY).filter_map(|(disk, name)| disk_row(interval, usual, disk, name)).collect();
+    sort_rows(&mut rows);
     let all = interval.instances(DISK_BUSY).count();
     let (total, resting) = (rows.len(), all - rows.len());
     let mut lines = vec![TintedLine::tinted("disk      util   r/s   w/s  rMB/s  wMB/s await queue", Tint::Bold)];
     let room = most.saturating_sub(1);
     let shown = if total > room { room.saturating_sub(1) } else { total };
-    lines.extend(rows.into_iter().take(shown).map(|(_, line)| line));
+    lines.extend(rows.into_iter().take(shown).map(|row| row.line));
     let folded = match (total - shown, resting) {
         (0, 0) => None,
         (0, 1) if shown == 0 => Some(" the one disk is at rest".to_owned()),
@@ -251,62 +285,55 @@ pub fn disks(interval: &HostInterval<'_>, most: usize) -> Vec<TintedLine> {
     lines
 }
 
-fn disk_row(interval: &HostInterval<'_>, disk: InstanceId, name: &str) -> Option<(f64, TintedLine)> {
-    let rate = |field| interval.rate_of(field, disk).unwrap_or(0.0);
-    let (reads, writes, flushes) = (rate(DISK_READS), rate(DISK_WRITES), rate(DISK_FLUSHES));
-    let busy = interval.share_of(DISK_BUSY, disk)?;
-    if reads + writes + flushes <= 0.0 && busy <= 0.0 {
-        return None;
-    }
-    let waited = rate(DISK_READ_TIME) + rate(DISK_WRITE_TIME);
-    let await_s = waited / 1e9 / (reads + writes).max(f64::MIN_POSITIVE);
-    let await_s = if reads + writes > 0.0 { await_s } else { 0.0 };
-    let queue = interval.share_of(DISK_QUEUE, disk).unwrap_or(0.0);
-    let line = TintedLine::of(format!(" {:<8}", terminal::shorten_middle(&terminal::printable(name), 8)))
-        .and_tinted(format!("{:>4}%", whole_percent(busy.min(1.0))), limit(busy, 0.7, 0.95))
-        .and(format!(
-            "{:>6}{:>6}{:>7}{:>7}",
-            count(reads),
-            count(writes),
-            millions(rate(DISK_READ)),
-            millions(rate(DISK_WRITTEN))
-        ))
-        .and_tinted(format!("{:>6}", latency(await_s)), limit(await_s, 0.02, 0.1))
-        .and(format!("{queue:>6.1}"));
-    Some((busy, line))
+/// A disk or an interface as a line, and where it stands.
+struct DeviceRow {
+    is_unusual: bool,
+    busy: f64,
+    line: TintedLine,
 }
 
-/// Interfaces that moved, the busiest first, then TCP; at most `most` lines, heading included.
-pub fn network(interval: &HostInterval<'_>, most: usize) -> Vec<TintedLine> {
-    let rate = |field, instance| interval.rate_of(field, instance).unwrap_or(0.0);
-    let mut rows: Vec<(f64, TintedLine)> = Vec::new();
-    let mut all = 0;
-    for (interface, name) in interval.instances(NET_RECEIVED) {
-        all += 1;
-        let (received, sent) = (rate(NET_RECEIVED, interface) * 8.0, rate(NET_SENT, interface) * 8.0);
-        if received + sent <= 0.0 {
-            continue;
-        }
-        let lost: f64 = [NET_ERRORS_IN, NET_DROPS_IN, NET_ERRORS_OUT, NET_DROPS_OUT]
-            .into_iter()
-            .map(|field| rate(field, interface))
-            .sum();
-        let line = TintedLine::of(format!(
-            " {:<9}{:>8}{:>8}",
-            terminal::shorten_middle(&terminal::printable(name), 9),
-            millions(received),
-            millions(sent)
-        ));
-        let line =
-            if lost > 0.0 { line.and_tinted(format!(" lost {}/s", count(lost)), Some(Tint::Warning)) } else { line };
-        rows.push((received + sent, line));
-    }
-    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+/// Those that do what is not usual first, whatever has to be folded for them; then the busiest.
+fn sort_rows(rows: &mut [DeviceRow]) {
+    rows.sort_by(|one, other| other.is_unusual.cmp(&one.is_unusual).then(other.busy.total_cmp(&one.busy)));
+}
+
+/// None of a disk at rest, unless that is not usual.
+fn disk_row(interval: &HostInterval<'_>, usual: Option<&Usual>, disk: InstanceId, name: &str) -> Option<DeviceRow> {
+    let figures = DiskFigures::of(interval, disk)?;
+    let deviations @ [busy_far, requests_far, bytes_far, await_far, queue_far] = figures.deviations(usual, name);
+    let is_unusual = deviations.iter().any(Option::is_some);
+    let DiskFigures { busy, requests, bytes, awaited, queue, has_moved } = figures;
+    // The larger of two is why their sum is far above; if it is far below, both are.
+    let of_larger = |values: [f64; 2], far: Option<Deviation>| match far {
+        Some(Deviation::Above) if values[0] > values[1] => [far, None],
+        Some(Deviation::Above) => [None, far],
+        _ => [far, far],
+    };
+    let [reads_far, writes_far] = of_larger(requests, requests_far);
+    let [read_far, written_far] = of_larger(bytes, bytes_far);
+    let line = TintedLine::of(format!(" {:<8}", terminal::shorten_middle(&terminal::printable(name), 8)))
+        .and_figure(format!("{:>4}%", whole_percent(busy)), limit(busy, 0.7, 0.95), busy_far)
+        .and_figure(format!("{:>6}", count(requests[0])), None, reads_far)
+        .and_figure(format!("{:>6}", count(requests[1])), None, writes_far)
+        .and_figure(format!("{:>7}", millions(bytes[0])), None, read_far)
+        .and_figure(format!("{:>7}", millions(bytes[1])), None, written_far)
+        .and_figure(format!("{:>6}", latency(awaited)), limit(awaited, 0.02, 0.1), await_far)
+        .and_figure(format!("{queue:>6.1}"), None, queue_far);
+    (has_moved || is_unusual).then_some(DeviceRow { is_unusual, busy, line })
+}
+
+/// Interfaces that moved, ordered as disks are, then TCP; at most `most` lines, heading included.
+pub fn network(interval: &HostInterval<'_>, usual: Option<&Usual>, most: usize) -> Vec<TintedLine> {
+    let all = interval.instances(NET_RECEIVED).count();
+    let interfaces = interval.instances(NET_RECEIVED);
+    let mut rows: Vec<DeviceRow> =
+        interfaces.filter_map(|(interface, name)| interface_row(interval, usual, interface, name)).collect();
+    sort_rows(&mut rows);
     let mut lines = vec![TintedLine::tinted("net       rx Mb/s tx Mb/s", Tint::Bold)];
     let (room, total) = (most.saturating_sub(2), rows.len());
-    lines.extend(rows.into_iter().take(room).map(|(_, line)| line));
+    lines.extend(rows.into_iter().take(room).map(|row| row.line));
     let (more, resting) = (total.saturating_sub(room), all - total);
-    let tcp = tcp(interval);
+    let tcp = tcp(interval, usual);
     let folded = [(more, "more"), (resting, "rest")].into_iter().filter(|(count, _)| *count > 0);
     let folded: Vec<String> = folded.map(|(count, what)| format!("{count} {what}")).collect();
     let folded = if folded.is_empty() { String::new() } else { format!("  {}", folded.join(", ")) };
@@ -314,12 +341,34 @@ pub fn network(interval: &HostInterval<'_>, most: usize) -> Vec<TintedLine> {
     lines
 }
 
-fn tcp(interval: &HostInterval<'_>) -> TintedLine {
-    let rate = |field| interval.rate(field).unwrap_or(0.0);
-    let (sent, again) = (rate(TCP_SENT), rate(TCP_RETRANSMITTED));
-    let share = if sent > 0.0 { again / sent } else { 0.0 };
+/// None of an interface that did nothing, unless that is not usual.
+fn interface_row(
+    interval: &HostInterval<'_>,
+    usual: Option<&Usual>,
+    interface: InstanceId,
+    name: &str,
+) -> Option<DeviceRow> {
+    let rate = |field| interval.rate_of(field, interface).unwrap_or(0.0);
+    let [received, sent] = wire(interval, interface);
+    let far = |figure, value| usual.and_then(|usual| usual.deviation(figure, name, value));
+    let (received_far, sent_far) = (far(Figure::Received, received), far(Figure::Sent, sent));
+    let is_unusual = received_far.is_some() || sent_far.is_some();
+    if received + sent <= 0.0 && !is_unusual {
+        return None;
+    }
+    let lost: f64 = [NET_ERRORS_IN, NET_DROPS_IN, NET_ERRORS_OUT, NET_DROPS_OUT].into_iter().map(rate).sum();
+    let line = TintedLine::of(format!(" {:<9}", terminal::shorten_middle(&terminal::printable(name), 9)))
+        .and_figure(format!("{:>8}", millions(received)), None, received_far)
+        .and_figure(format!("{:>8}", millions(sent)), None, sent_far);
+    let line = if lost > 0.0 { line.and_tinted(format!(" lost {}/s", count(lost)), Some(Tint::Warning)) } else { line };
+    Some(DeviceRow { is_unusual, busy: received + sent, line })
+}
+
+fn tcp(interval: &HostInterval<'_>, usual: Option<&Usual>) -> TintedLine {
+    let share = sent_again(interval);
     let line = TintedLine::of(format!(" tcp {}", count(interval.gauge(TCP_ESTABLISHED).unwrap_or(0) as f64)));
-    let line = line.and("  again ").and_tinted(format!("{}%", percent(share)), limit(share, 0.005, 0.02));
+    let far = deviation(usual, Figure::SentAgain, share);
+    let line = line.and("  again").and_figure(format!(" {}%", percent(share)), limit(share, 0.005, 0.02), far);
     match interval.growth(LISTEN_DROPS).unwrap_or(0) {
         0 => line,
         drops => line.and_tinted(format!("  refused {drops}"), Some(Tint::Bad)),

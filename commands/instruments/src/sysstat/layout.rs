@@ -55,15 +55,19 @@ fn narrow(
     most: usize,
     lines: &mut Vec<TintedLine>,
 ) {
-    lines.extend(bands::cpu(interval, width));
+    lines.extend(bands::cpu(interval, standing.usual, width));
     if expanded.cpus {
         lines.extend(bands::cpu_map(interval, width));
     }
-    lines.extend(bands::memory(interval));
+    lines.extend(bands::memory(interval, standing.usual));
     // Each gets a third of what is left, three lines at least; all of it where that is wanted.
     let left = most.saturating_sub(lines.len() + 2);
     let devices = if expanded.devices { left } else { (left / 3).clamp(3, 8) };
-    lines.extend(beside(bands::disks(interval, devices), bands::network(interval, devices), 53));
+    lines.extend(beside(
+        bands::disks(interval, standing.usual, devices),
+        bands::network(interval, standing.usual, devices),
+        53,
+    ));
     lines.push(bands::file_systems(interval, standing, if expanded.devices { 99 } else { 2 }));
     let groups = if expanded.groups { left } else { 1 };
     lines.extend(titled("cgroup", bands::groups(interval, groups)));
@@ -78,14 +82,18 @@ fn wide(
     lines: &mut Vec<TintedLine>,
 ) {
     let half = width / 2;
-    let mut left = bands::cpu(interval, half - 2);
+    let mut left = bands::cpu(interval, standing.usual, half - 2);
     if expanded.cpus || bands::each_cpu(interval).len() > 4 {
         left.extend(bands::cpu_map(interval, half - 2));
     }
-    lines.extend(beside(left, bands::memory(interval), half));
+    lines.extend(beside(left, bands::memory(interval, standing.usual), half));
     let room = most.saturating_sub(lines.len() + 4);
     let devices = if expanded.devices { room } else { (room / 2).clamp(3, 12) };
-    lines.extend(beside(bands::disks(interval, devices), bands::network(interval, devices), half));
+    lines.extend(beside(
+        bands::disks(interval, standing.usual, devices),
+        bands::network(interval, standing.usual, devices),
+        half,
+    ));
     let groups = titled("cgroup", bands::groups(interval, if expanded.groups { room } else { 5 }));
     lines.extend(beside(
         vec![bands::file_systems(interval, standing, if expanded.devices { 99 } else { 4 })],

@@ -2,6 +2,7 @@
 //! drawing; orders to processes are in `orders`, typed answers in `prompt`.
 
 mod draw;
+mod followed;
 mod keys;
 
 use super::layout::ExpandedBands;
@@ -9,6 +10,7 @@ use super::orders::ProcessOrderToGive;
 use super::prompt::Prompt;
 use super::session::{HostSession, ShownMoment};
 use super::table::TableChoice;
+use followed::FollowedFigures;
 use mh_kit::failure::Failure;
 use mh_kit::instrument::failure;
 use observe::host::recording::HostFacts;
@@ -72,6 +74,16 @@ enum At {
     Playing(usize),
 }
 
+impl At {
+    /// The place in the history; none for the newest.
+    fn place(self) -> Option<usize> {
+        match self {
+            Self::Newest => None,
+            Self::Place(place) | Self::Playing(place) => Some(place),
+        }
+    }
+}
+
 /// What lies over the processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Sheet {
@@ -92,6 +104,7 @@ pub struct HostScreen {
     facts: HostFacts,
     accounts: Accounts,
     shown: ShownMoment,
+    usual: FollowedFigures,
     at: At,
     choice: TableChoice,
     expanded: ExpandedBands,
@@ -118,6 +131,7 @@ impl HostScreen {
             facts,
             accounts,
             shown: ShownMoment::default(),
+            usual: FollowedFigures::default(),
             at: if is_recording { At::Place(0) } else { At::Newest },
             choice: TableChoice::default(),
             expanded: ExpandedBands::default(),
@@ -140,7 +154,10 @@ impl HostScreen {
             At::Place(place) | At::Playing(place) => session.at(place),
         };
         match shown {
-            Some(shown) => self.shown = shown,
+            Some(shown) => {
+                self.usual.follow(&mut session, self.at.place(), &shown);
+                self.shown = shown;
+            }
             None => self.said = "that moment cannot be read".to_owned(),
         }
     }

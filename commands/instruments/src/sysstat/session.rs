@@ -202,7 +202,7 @@ impl HostSession {
 
     /// What stands beside an interval of this host.
     pub fn standing<'a>(&self, clock: &'a str, pace: &'a str, filling: &'a [(String, f64)]) -> BandContext<'a> {
-        BandContext { facts: self.facts.clone(), clock, pace, filling }
+        BandContext { facts: self.facts.clone(), clock, pace, filling, usual: None }
     }
 }
 

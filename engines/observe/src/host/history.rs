@@ -1,5 +1,5 @@
 //! Snapshots one after the other, to be gone through in both directions: those of the last minutes in memory, or those of a recording.
-//! Frames are kept as they would be sent, so ten minutes take a few hundred KiB.
+//! Frames are kept as they would be sent, so a quarter of an hour takes a few hundred KiB.
 
 use super::envelope::{EnvelopeHead, EnvelopeKind, HEAD_BYTES, Opener, Sealer};
 use super::frame::{FrameKind, SnapshotDecoder, SnapshotEncoder};
@@ -23,14 +23,18 @@ pub trait FrameStore {
 #[derive(Default)]
 pub struct HistoryReader {
     decoder: SnapshotDecoder,
-    /// The place whose snapshot the decoder knows.
+    /// The place whose snapshot the decoder knows, and the snapshot: it is the one before the next that is read.
     at: Option<usize>,
+    last: Option<Arc<Snapshot>>,
 }
 
 impl HistoryReader {
     /// The snapshot of a place; none where its frames are damaged, or there is none.
     pub fn read(&mut self, store: &mut dyn FrameStore, place: usize) -> Option<Arc<Snapshot>> {
         let key = (0..=place).rev().find(|place| store.kind(*place) == Some(FrameKind::Key))?;
+        if self.at == Some(place) && self.last.is_some() {
+            return self.last.clone();
+        }
         let first = match self.at {
             Some(at) if at >= key && at < place => at + 1,
             _ => key,
@@ -45,6 +49,7 @@ impl HistoryReader {
             self.at = decoded.as_ref().map(|_| place);
             snapshot = Some(decoded?);
         }
+        self.last.clone_from(&snapshot);
         snapshot
     }
 
@@ -69,8 +74,8 @@ pub struct LiveHistory {
     dropped: usize,
 }
 
-/// LIMIT: frames, and bytes of all of them: ten minutes of one a second, or less of hosts with thousands of CPUs and disks.
-const KEPT_MAX: usize = 660;
+/// LIMIT: frames, and bytes of all of them: 15 minutes of one a second, or less of hosts with thousands of CPUs and disks.
+const KEPT_MAX: usize = 960;
 const BYTES_MAX: usize = 3 << 20;
 
 impl LiveHistory {

@@ -73,9 +73,9 @@ fn shares_are_of_all_that_cpus_did() {
         2,
         &[(CPU_USER, "", 500), (CPU_SYSTEM, "", 250), (CPU_IDLE, "", 250), (CPUS_ONLINE, "", 1), (RUNNABLE, "", 3)],
     );
-    let shown = text(&cpu(&HostInterval::new(Some(&earlier), &later), 80));
+    let shown = text(&cpu(&HostInterval::new(Some(&earlier), &later), None, 80));
     assert!(shown.starts_with("cpu  75.0 %  usr 50.0 sys 25.0 (±10.0)  runq 3  ctx -/s\n"), "{shown}");
-    assert!(text(&cpu(&HostInterval::new(None, &later), 80)).contains("the first figures come"));
+    assert!(text(&cpu(&HostInterval::new(None, &later), None, 80)).contains("the first figures come"));
 }
 
 #[test]
@@ -99,13 +99,37 @@ fn disks_at_rest_are_folded_and_what_does_not_fit_is_counted() {
     };
     let (earlier, later) = (at(1, 10_000_000), at(2, 10_000_000));
     let interval = HostInterval::new(Some(&earlier), &later);
-    let all = text(&disks(&interval, 99));
+    let all = text(&disks(&interval, None, 99));
     assert!(all.contains(" sd8        9%     9     0    0.0    0.0 0.8ms   0.0\n"), "{all}");
     assert!(all.lines().count() >= 11 && all.contains("at rest"), "{all}");
-    let few = text(&disks(&interval, 4));
+    let few = text(&disks(&interval, None, 4));
     assert_eq!(few.lines().count(), 4);
     assert!(few.lines().last().is_some_and(|last| last.contains("less busy")), "{few}");
-    assert_eq!(text(&disks(&HostInterval::new(None, &Snapshot::default()), 9)).lines().count(), 1, "no disk");
+    assert_eq!(text(&disks(&HostInterval::new(None, &Snapshot::default()), None, 9)).lines().count(), 1, "no disk");
+}
+
+#[test]
+fn a_disk_that_rests_and_never_does_is_shown_and_marked() {
+    let at = |second: u64, busy_ns: u64| {
+        let of = |disk: &'static str, busy_ns: u64, reads: u64| [(DISK_BUSY, disk, busy_ns), (DISK_READS, disk, reads)];
+        let disks =
+            [of("sda", second * 400_000_000, second * 9), of("sdb", busy_ns, busy_ns / 1_000_000), of("sdc", 5, 5)];
+        let cpus = [(CPU_USER, "", second), (CPU_IDLE, "", second)];
+        snapshot(second, &disks.into_iter().flatten().chain(cpus).collect::<Vec<_>>())
+    };
+    let mut usual = Usual::default();
+    for step in 0..50 {
+        let (earlier, later) =
+            (at(5 * step + 1, (5 * step + 1) * 900_000_000), at(5 * step + 2, (5 * step + 2) * 900_000_000));
+        usual.note(later.at.boot_ns, figures::all(&HostInterval::new(Some(&earlier), &later)));
+    }
+    let (earlier, later) = (at(300, 7), at(301, 7));
+    let interval = HostInterval::new(Some(&earlier), &later);
+    let shown = text(&disks(&interval, Some(&usual), 9));
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(lines[1], " sdb       v0%    v0    v0    0.0    0.0     0   0.0", "{shown}");
+    assert!(lines[2].starts_with(" sda       40%     9     0") && lines.len() == 4, "{shown}");
+    assert!(!text(&disks(&interval, None, 9)).contains("sdb"), "nothing is known of its past");
 }
 
 #[test]
@@ -120,7 +144,7 @@ fn lost_packets_full_file_systems_and_silent_ones_stand_out() {
         snapshot(second, &values)
     };
     let (earlier, later) = (net(1), net(2));
-    let shown = text(&network(&HostInterval::new(Some(&earlier), &later), 9));
+    let shown = text(&network(&HostInterval::new(Some(&earlier), &later), None, 9));
     assert!(shown.contains(" eth0          8.0     2.0 lost 7/s\n") && shown.contains("1 rest"), "{shown}");
     let later = snapshot(
         2,
@@ -168,7 +192,7 @@ fn memory_is_told_by_what_programs_can_have() {
         (MEM_CACHED, "", 13 * GIB),
         (SWAP_TOTAL, "", 0),
     ];
-    let shown = text(&memory(&HostInterval::new(None, &snapshot(1, &values))));
+    let shown = text(&memory(&HostInterval::new(None, &snapshot(1, &values)), None));
     assert!(shown.starts_with("mem  6.0G/24.0G  app 4.0G file 13.0G  free for use 18.0G\n     swap none"), "{shown}");
-    assert_eq!(memory(&HostInterval::new(None, &Snapshot::default())), []);
+    assert_eq!(memory(&HostInterval::new(None, &Snapshot::default()), None), []);
 }

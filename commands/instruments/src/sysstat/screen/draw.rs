@@ -28,7 +28,8 @@ fn lines(screen: &HostScreen, width: usize, height: usize) -> Vec<TintedLine> {
     let interval = screen.shown.interval();
     let clock = export::clock(interval.later.at.wall_ns);
     let (pace, filling) = (pace(screen), screen.shared.session.lock().filling());
-    let standing = bands::BandContext { facts: screen.facts.clone(), clock: &clock, pace: &pace, filling: &filling };
+    let (facts, usual) = (screen.facts.clone(), Some(&screen.usual.figures));
+    let standing = bands::BandContext { facts, clock: &clock, pace: &pace, filling: &filling, usual };
     let mut lines = match (&screen.sheet, screen.only_processes) {
         (Sheet::None, false) => above(&interval, &standing, screen.expanded, width, height),
         _ => vec![bands::header(&interval, &standing)],

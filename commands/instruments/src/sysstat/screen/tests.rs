@@ -3,7 +3,7 @@
 use super::*;
 use observe::host::fields::{CPU_IDLE, CPU_USER, CPUS_ONLINE, MEM_AVAILABLE, MEM_TOTAL};
 use observe::host::snapshot::{ProcessCpu, ProcessId, ProcessLine, ProcessText, Snapshot};
-use observe::host::values::WHOLE;
+use observe::host::values::{MetricKey, WHOLE};
 use terminal::full_screen::drawn;
 
 fn snapshot(second: u64) -> Snapshot {
@@ -85,6 +85,29 @@ fn history_is_gone_through_and_the_newest_comes_back() {
     assert_eq!((screen.at, screen.shown.later.at.wall_ns), (At::Newest, 200_000_000_000));
     press(&mut screen, "bnonsense\n");
     assert!(screen.said.contains("is no time"));
+}
+
+#[test]
+fn a_figure_far_from_its_last_minutes_is_marked_now_and_in_the_past() {
+    let facts = HostFacts { name: "web7".into(), ..HostFacts::default() };
+    let mut session = HostSession::remote(facts);
+    let mut idle = 0;
+    for second in 1..=600 {
+        let mut snapshot = snapshot(second);
+        // A third of the time is used, as it is by `snapshot`, but for one second.
+        idle += if second == 590 { 50_000_000 } else { 1_000_000_000 };
+        snapshot
+            .values
+            .change(MetricKey { field: CPU_IDLE, instance: WHOLE }, idle - second.cast_signed() * 1_000_000_000);
+        session.push(snapshot);
+    }
+    let mut screen = HostScreen::new(SharedHost::new(session, Duration::from_secs(1), Bell::silent()), false);
+    let cpu = |screen: &HostScreen| drawn(screen, 80, 24).lines().nth(2).map(str::to_owned).unwrap_or_default();
+    assert!(cpu(&screen).starts_with("cpu  33.3 %  usr 33.3"), "{}", cpu(&screen));
+    press(&mut screen, "[[[[[[[[[[");
+    assert!(cpu(&screen).starts_with("cpu ^90.9 %  usr^90.9 sys 0.0"), "{}", cpu(&screen));
+    press(&mut screen, "[");
+    assert!(cpu(&screen).starts_with("cpu  33.3 %  usr 33.3"), "{}", cpu(&screen));
 }
 
 #[test]
