@@ -182,7 +182,7 @@ fn an_agent_shows_its_host_to_its_fleet_alone() {
     let script = "ip link set lo up && ip link add d0 type veth peer name d1 && ip addr add 10.9.9.1/24 dev d0 && ip link set d1 up && ip link set d0 up || exit 77\n\
         \"$1\" sysstat key --new site > line && \"$1\" sysstat key --trust \"$(cat line)\" >/dev/null || exit 1\n\
         \"$1\" sysstat -d 2>agent.log & agent=$!\n\
-        until \"$1\" sysstat --fleet --once 0.2 | grep 'new key.*no ticket'; do sleep 0.2; done\n\
+        until \"$1\" sysstat --fleet --once 0.2 | grep 'new key.*your fleet has not signed'; do sleep 0.2; done\n\
         kill $agent; wait $agent\n\
         \"$1\" sysstat enroll this-host\n\
         \"$1\" sysstat -d 2>>agent.log & agent=$!\n\

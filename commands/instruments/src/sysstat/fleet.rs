@@ -1,13 +1,17 @@
 //! Many hosts: a row each, worst first. `fleet` (the engine) brings what arrives; here each host becomes a session like any other, so
 //! Enter shows it with the same screen.
 
+mod columns;
+mod compare;
+mod fold;
 mod rows;
 mod screen;
 
-use super::bands::{busy, cpu_shares};
 use super::screen::SharedHost;
 use super::session::HostSession;
+use super::usual::Usual;
 use ::fleet::viewer::{FleetEvent, HostId, Viewer};
+use columns::FleetFigures;
 use mh_kit::failure::Failure;
 use mh_kit::instrument::failure;
 use observe::host::recording::HostFacts;
@@ -41,6 +45,8 @@ pub struct FleetRow {
     pub state: RowState,
     /// What is wrong with it, and how busy its CPUs are: made when a sample comes, not when rows are ordered.
     pub judged: JudgedHost,
+    /// What its last minutes were like.
+    usual: Arc<Mutex<Usual>>,
     /// What is known of it.
     pub host: Arc<SharedHost>,
 }
@@ -50,16 +56,18 @@ pub struct FleetRow {
 pub struct JudgedHost {
     /// The worst that is wrong.
     pub trouble: Option<HostTrouble>,
-    /// Share of its CPUs that are busy.
-    pub used: f64,
+    /// The figures of its row.
+    pub figures: FleetFigures,
 }
 
 impl JudgedHost {
-    fn of(session: &HostSession) -> Self {
+    fn of(session: &HostSession, usual: &mut Usual) -> Self {
         let shown = session.latest();
         let interval = shown.interval();
         let trouble = verdicts(&interval).first().map(|verdict| verdict.trouble);
-        Self { trouble, used: cpu_shares(&interval).map_or(0.0, |shares| busy(&shares)) }
+        let mut figures = FleetFigures::of(&interval);
+        figures.judge(usual, shown.later.at.boot_ns);
+        Self { trouble, figures }
     }
 }
 
@@ -67,6 +75,11 @@ impl FleetRow {
     /// Whether samples come.
     pub fn is_up(&self) -> bool {
         matches!(self.state, RowState::Up { .. } | RowState::Late { .. })
+    }
+
+    /// Whether its clock is where ours is, as far as that is known.
+    pub fn is_clock_right(&self) -> bool {
+        self.state.clock_offset_ms().is_none_or(|offset| offset.abs() < rows::CLOCK_OFF_MS)
     }
 
     /// Whether its figures are known, or why they are not.
@@ -112,7 +125,7 @@ impl SharedFleet {
                 let shared = SharedHost::new(session, self.interval, self.bell.clone());
                 let state = RowState::Reaching { place };
                 let (name, judged) = (name.as_str().to_owned(), JudgedHost::default());
-                hosts.insert(host, FleetRow { name, state, judged, host: shared });
+                hosts.insert(host, FleetRow { name, state, judged, usual: Arc::default(), host: shared });
                 let each = (HISTORY_BYTES / hosts.len().max(1)).min(HOST_HISTORY_BYTES);
                 hosts.values().for_each(|row| row.host.session.lock().set_limit(each));
             }
@@ -131,7 +144,7 @@ impl SharedFleet {
                 let is_understood = {
                     let mut session = row.host.session.lock();
                     let is_understood = session.push_envelope(bytes);
-                    row.judged = JudgedHost::of(&session);
+                    row.judged = JudgedHost::of(&session, &mut row.usual.lock());
                     is_understood
                 };
                 let clock_offset_ms = row.state.clock_offset_ms();

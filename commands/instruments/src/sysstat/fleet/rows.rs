@@ -1,11 +1,9 @@
 //! Hosts as rows: how each stands, its figures, what is wrong with it. Pure.
 
+use super::columns::{COLUMNS, FleetFigures, columns_for};
 use super::{FleetRow, JudgedHost};
-use crate::sysstat::bands::{busy, cpu_shares, each_cpu};
-use crate::sysstat::line::{TintedLine, age, count, latency, limit, millions, percent, size, whole_percent};
+use crate::sysstat::line::{TintedLine, age};
 use crate::sysstat::words::{sentence, tint, word};
-use observe::host::fields::*;
-use observe::host::interval::HostInterval;
 use observe::host::verdict::verdicts;
 use std::time::Instant;
 use terminal::Tint;
@@ -73,12 +71,13 @@ impl RowState {
 }
 
 /// A clock that is further off is told: certificates, builds and logs of clusters suffer.
-const CLOCK_OFF_MS: i64 = 2_000;
+pub const CLOCK_OFF_MS: i64 = 2_000;
 
 /// The order in which hosts are shown: the worst first, then by use of their CPUs, then by name.
 pub fn order(rows: &mut [(::fleet::viewer::HostId, FleetRow)]) {
     let key = |row: &FleetRow| {
-        let JudgedHost { trouble, used } = row.judged;
+        let JudgedHost { trouble, figures } = row.judged;
+        let used = figures.values[0].unwrap_or(0.0);
         // A host that is up and has no trouble comes behind all that have one.
         (row.state.rank(), trouble.is_none(), trouble, (used * -20.0) as i64)
     };
@@ -127,80 +126,72 @@ fn state_word(state: &RowState) -> (String, Tint) {
     }
 }
 
-/// The heading of [`line`].
-pub fn heading() -> TintedLine {
-    TintedLine::tinted(
-        "host             state         cpu%  hot runq  psi  mem%  avail  psi disk% await  rxMb  txMb  verdict",
-        Tint::Bold,
-    )
+/// How a host stands, in a word or two: what is wrong with it, or whether samples come.
+pub fn state_text(row: &FleetRow) -> (String, Tint) {
+    match row.judged.trouble.filter(|_| matches!(row.state, RowState::Up { .. })) {
+        Some(trouble) => (word(trouble).to_owned(), tint(trouble)),
+        None => state_word(&row.state),
+    }
 }
 
-/// One host.
-pub fn line(row: &FleetRow) -> TintedLine {
-    let shown = row.host.session.lock().latest();
-    let interval = shown.interval();
+/// The heading of [`line`].
+pub fn heading(width: usize) -> TintedLine {
+    let columns = columns_for(width).iter().map(|at| &COLUMNS[*at]);
+    let headings: String = columns.map(|column| format!("{:>width$}", column.heading, width = column.width)).collect();
+    TintedLine::tinted(format!("{:<17}{:<12}{headings}  verdict", "host", "state"), Tint::Bold)
+}
+
+/// One host, with a star if the user has marked it.
+pub fn line(row: &FleetRow, width: usize, is_marked: bool) -> TintedLine {
     let name = terminal::shorten_middle(&terminal::printable(&row.name), 16);
-    let found = verdicts(&interval);
-    let trouble = found.first().filter(|_| matches!(row.state, RowState::Up { .. }));
-    let (state, state_tint) = match trouble {
-        Some(verdict) => (word(verdict.trouble).to_owned(), tint(verdict.trouble)),
-        None => state_word(&row.state),
-    };
-    let line =
-        TintedLine::tinted(format!("{name:<17}"), Tint::Bold).and_tinted(format!("{state:<12}"), Some(state_tint));
+    let (state, state_tint) = state_text(row);
+    let mark = if is_marked { "*" } else { " " };
+    let line = TintedLine::tinted(format!("{name:<16}{mark}"), Tint::Bold)
+        .and_tinted(format!("{state:<12}"), Some(state_tint));
+    let has_figures = row.judged.figures.values[0].is_some();
     match &row.state {
-        RowState::Up { .. } | RowState::Late { .. } if interval.earlier.is_some() => {
-            let text = trouble.map(sentence).unwrap_or_default();
-            let clock = row.state.clock_offset_ms().filter(|offset| offset.abs() >= CLOCK_OFF_MS);
-            let clock = clock.map(|offset| format!("  its clock is {} s off", offset / 1000)).unwrap_or_default();
-            figures(line, &interval).and(format!("  {text}{clock}"))
+        RowState::Up { .. } | RowState::Late { .. } if has_figures => {
+            figures(line, &row.judged.figures, width).and(format!("  {}", explanation(row)))
+        }
+        RowState::Reaching { place } => line.and_tinted(format!("  {place}"), Some(Tint::Dim)),
+        _ => line.and(format!("  {}", explanation(row))),
+    }
+}
+
+/// What is wrong with a host, in full; empty if nothing is.
+pub fn explanation(row: &FleetRow) -> String {
+    match &row.state {
+        RowState::Up { .. } => {
+            let shown = row.host.session.lock().latest();
+            let text = verdicts(&shown.interval()).first().map(sentence).unwrap_or_default();
+            let clock = row.state.clock_offset_ms().filter(|_| !row.is_clock_right());
+            text + &clock.map(|offset| format!("  its clock is {} s off", offset / 1000)).unwrap_or_default()
         }
         RowState::Unconfirmed { code, is_changed } => {
             let what = if *is_changed {
                 "its name was known with another key: installed anew, or not the host"
             } else {
-                "no ticket"
+                "your fleet has not signed its key"
             };
-            line.and(format!("  code {code}; {what}; n accepts if mh sysstat key shows the same there"))
+            format!("code {code}; {what}; n accepts if mh sysstat key shows the same there")
         }
-        RowState::Lost { reason, .. } => line.and(format!("  {reason}")),
-        RowState::Reaching { place } => line.and_tinted(format!("  {place}"), Some(Tint::Dim)),
-        _ => line,
+        RowState::Lost { reason, .. } => reason.clone(),
+        RowState::Late { .. } | RowState::Reaching { .. } | RowState::Connected { .. } => String::new(),
     }
 }
 
-fn figures(line: TintedLine, interval: &HostInterval<'_>) -> TintedLine {
-    let used = cpu_shares(interval).map_or(0.0, |shares| busy(&shares));
-    let hottest = each_cpu(interval).iter().map(|(_, share)| *share).fold(0.0, f64::max);
-    let gauge = |field| interval.gauge(field).unwrap_or(0);
-    let cpus = gauge(CPUS_ONLINE).max(1) as f64;
-    let total = gauge(MEM_TOTAL).max(1) as f64;
-    let short = 1.0 - gauge(MEM_AVAILABLE) as f64 / total;
-    let disks = || interval.instances(DISK_BUSY);
-    let disk = disks().filter_map(|(disk, _)| interval.share_of(DISK_BUSY, disk)).fold(0.0, f64::max);
-    let sum = |field| disks().filter_map(|(disk, _)| interval.rate_of(field, disk)).sum::<f64>();
-    let requests = sum(DISK_READS) + sum(DISK_WRITES);
-    let awaited = if requests > 0.0 { (sum(DISK_READ_TIME) + sum(DISK_WRITE_TIME)) / 1e9 / requests } else { 0.0 };
-    let wire = |field| {
-        let links = interval.instances(field).filter(|(_, name)| *name != "lo");
-        links.filter_map(|(link, _)| interval.rate_of(field, link)).sum::<f64>() * 8.0
-    };
-    let psi = |field| interval.share(field).map_or_else(|| "-".to_owned(), whole_percent);
-    line.and_tinted(format!("{:>6}", percent(used)), limit(used, 0.8, 0.95))
-        .and_tinted(format!("{:>5}", whole_percent(hottest)), limit(hottest, 0.9, 0.98))
-        .and_tinted(format!("{:>5}", count(gauge(RUNNABLE) as f64)), limit(gauge(RUNNABLE) as f64 / cpus, 1.01, 2.0))
-        .and(format!("{:>5}", psi(PSI_CPU_SOME)))
-        .and_tinted(format!("{:>6}", whole_percent(short)), limit(short, 0.9, 0.97))
-        .and(format!("{:>7}{:>5}", size(gauge(MEM_AVAILABLE)), psi(PSI_MEMORY_SOME)))
-        .and_tinted(format!("{:>6}", whole_percent(disk.min(1.0))), limit(disk, 0.7, 0.95))
-        .and(format!("{:>6}{:>6}{:>6}", latency(awaited), millions(wire(NET_RECEIVED)), millions(wire(NET_SENT))))
+fn figures(line: TintedLine, figures: &FleetFigures, width: usize) -> TintedLine {
+    columns_for(width).iter().fold(line, |line, at| {
+        let text = format!("{:>width$}", figures.text(*at), width = COLUMNS[*at].width);
+        line.and_figure(text, figures.limit(*at), figures.deviations[*at])
+    })
 }
 
 /// All of it as lines, for a pipe.
 pub fn as_text(rows: Vec<(::fleet::viewer::HostId, FleetRow)>) -> Vec<TintedLine> {
     let mut rows = rows;
     order(&mut rows);
-    let mut lines = vec![headline(&rows), heading()];
-    lines.extend(rows.iter().map(|(_, row)| line(row)));
+    let mut lines = vec![headline(&rows), heading(usize::MAX)];
+    lines.extend(rows.iter().map(|(_, row)| line(row, usize::MAX, false)));
     lines
 }
