@@ -218,6 +218,52 @@ fn an_agent_shows_its_host_to_its_fleet_alone() {
     assert_eq!(key.permissions().mode() & 0o777, 0o600);
 }
 
+#[test]
+fn a_colleague_who_looks_at_his_host_is_seen_by_his_fleet_unless_he_does_not_want_it() {
+    let tools = ["unshare", "script"].map(TestProgram::find);
+    let [Some(unshare), Some(_)] = tools else { return left_out("no unshare or no script") };
+    if !rustix::process::geteuid().is_root() {
+        return left_out("only root makes a network namespace");
+    }
+    let place = Place::new();
+    put_ssh(&place);
+    // The colleague's home has the public line; the viewer's has the key. `script` gives the colleague a terminal.
+    let script = "ip link set lo up && ip link add d0 type veth peer name d1 && ip addr add 10.9.9.1/24 dev d0 && ip link set d1 up && ip link set d0 up || exit 77\n\
+        \"$1\" sysstat key --new site > line && \"$1\" sysstat key --trust \"$(cat line)\" >/dev/null || exit 1\n\
+        \"$1\" sysstat enroll this-host >/dev/null || exit 1\n\
+        screen() { sleep 99 | HOME=$2/colleague script -qfc \"$1 sysstat --alone $3\" shown >/dev/null & }\n\
+        mkdir colleague; screen \"$1\" \"$2\" --no-answer; until grep -q 'free for use' shown; do sleep 0.2; done\n\
+        timeout 9 \"$1\" sysstat --fleet --once 0.2 | head -n 1; kill $!; rm shown\n\
+        screen \"$1\" \"$2\"; until grep -q 'answers viewers of site' shown; do sleep 0.2; done\n\
+        until timeout 9 \"$1\" sysstat --fleet --once 0.2 > seen; do sleep 0.2; done; grep -c '^this-host .*[0-9]' seen; kill $!";
+    let own = binary().to_string_lossy().into_owned();
+    let home = place.directory().to_string_lossy().into_owned();
+    let variables = [
+        format!("HOME={home}"),
+        format!("XDG_STATE_HOME={home}/state"),
+        format!("STATE_DIRECTORY={home}/agent"),
+        "TERM=xterm".to_owned(),
+        search(&place),
+    ];
+    let script = format!("cd \"$2\" && {script}");
+    let words: Vec<&str> = ["--net", "--pid", "--fork", "--kill-child", "env"]
+        .into_iter()
+        .chain(variables.iter().map(String::as_str))
+        .chain(["sh", "-c", &script, "sh", &own, &home])
+        .collect();
+    let outcome = unshare.run(words, b"").expect("it starts");
+    if outcome.exit == Exit::Code(77) {
+        return left_out("no network device can be made");
+    }
+    let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert_eq!(
+        text.lines().collect::<Vec<_>>(),
+        ["0 hosts  0 ok", "1"],
+        "{}",
+        String::from_utf8_lossy(&outcome.stderr)
+    );
+}
+
 /// In ssh's place: drops options, refuses one host, runs the command here.
 fn put_ssh(place: &Place) {
     let script = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do case $1 in -o) shift 2;; --) shift; break;; *) shift;; esac; done\n\

@@ -118,6 +118,10 @@ struct FleetArgs {
     #[arg(short = 'd', long, conflicts_with_all = ["hosts", "record", "replay", "once", "plain"])]
     daemon: bool,
 
+    /// Show a screen without answering viewers of the fleets that this host trusts
+    #[arg(long, conflicts_with = "daemon", hide_short_help = true)]
+    no_answer: bool,
+
     /// The agents' port
     #[arg(long, value_name = "PORT", default_value_t = DEFAULT_PORT, hide_short_help = true)]
     port: u16,
@@ -249,7 +253,9 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         announce(context, web, !has_screen && is_quiet(&args))?;
     }
     if has_screen {
-        let notice = web.as_ref().map(|web| web.notice.join("  ")).unwrap_or_default();
+        let answers = answers_beside_screen(context, &args, places.as_ref());
+        let notice: Vec<String> = web.iter().flat_map(|web| web.notice.clone()).chain(answers).collect();
+        let notice = notice.join("  ");
         let sinks = Sinks { keeper: keeper.as_mut(), web: web.as_ref() };
         let shown = screen::show(NAME, session, looks.interval, notice, |shared| bring(&mut host, shared, sinks));
         return recorded(context, keeper.as_ref(), shown);
@@ -336,12 +342,20 @@ fn look_at_fleet(
     }
     let mut viewer = hosts::viewer(NAME, &wanted, places, looks.interval)?;
     if has_screen {
-        fleet::show(NAME, &mut viewer, looks.interval)?;
+        let notice = answers_beside_screen(context, args, places).unwrap_or_default();
+        fleet::show(NAME, &mut viewer, looks.interval, notice)?;
     } else {
         let count = if args.once { 1 } else { looks.count.unwrap_or(0) };
         return hosts::print(context, &mut viewer, (looks.interval, count), !are_named, args.format.look()).map(Some);
     }
     Ok(Some(Outcome::Done))
+}
+
+/// Whoever looks at a screen of this host is seen by others of the fleet, as an agent is. Returns what the user should know of it.
+fn answers_beside_screen(context: &Context, args: &SysstatArgs, places: Option<&FleetPlaces>) -> Option<String> {
+    let FleetArgs { no_answer, port, interface, .. } = &args.fleet;
+    let places = places.filter(|_| !no_answer)?;
+    agent::answer_beside_screen(NAME, context, places, *port, interface.clone())
 }
 
 /// Whether nothing is to be printed: what is recorded or served, and nobody looks at here.

@@ -1,12 +1,13 @@
 //! The agent of this host: silent until a viewer of a fleet whose public line it carries asks; then one sampler serves all viewers, each with
-//! frames of its own.
+//! frames of its own. It runs by itself (`-d`), or beside a screen for as long as that is open.
 
 use super::hosts::{FleetPlaces, make_directory};
 use super::keep::PROCESSES;
-use super::local::LocalHost;
+use super::local::{LocalHost, standing_facts};
 use ::fleet::HostName;
 use ::fleet::agent::{Agent, AgentEvent, AgentOptions, SampleRequest, SampleSource};
 use ::fleet::keys::{FeedRole, HostState};
+use machine::Host;
 use mh_kit::context::Context;
 use mh_kit::failure::Failure;
 use mh_kit::instrument::failure;
@@ -16,6 +17,7 @@ use observe::host::snapshot::Snapshot;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 use sys::signals::{ENDING, SignalQueue};
 
@@ -33,19 +35,10 @@ pub fn run(
         let message = "find a fleet that may look at this host: mh sysstat key --trust LINE adds one".to_owned();
         return Err(Failure::Environment { command, message });
     }
-    let host = LocalHost::open(command, &context.host, Duration::from_secs(1))?;
-    let facts = host.facts();
-    let options = AgentOptions {
-        name: HostName::new(facts.name.as_bytes()),
-        program: HostName::new(facts.version.as_bytes()),
-        cores: u32::try_from(machine::online_cpus(&context.host).unwrap_or(1)).unwrap_or(u32::MAX),
-        boot_id: boot_id(&facts.boot),
-        state,
-        port,
-        interfaces,
-        answers_routed: false,
-    };
-    let source = AgentSource { host, sealer: Sealer::default(), sessions: HashMap::new(), last: None };
+    let mut source = AgentSource::new(command, &context.host);
+    // A service that cannot look at its host fails at once, and not when somebody asks.
+    source.host()?;
+    let options = options(&context.host, state, port, interfaces);
     let mut agent = Agent::start(options, source).map_err(|error| failure(command, &error))?;
     context.messages.note(command, &format!("answers viewers of its fleets on port {}", agent.port()));
     let signals = SignalQueue::open(ENDING).map_err(|error| failure(command, &error))?;
@@ -57,6 +50,50 @@ pub fn run(
             return Ok(());
         }
     }
+}
+
+fn options(host: &Host, state: HostState, port: u16, interfaces: Vec<String>) -> AgentOptions {
+    let facts = standing_facts();
+    AgentOptions {
+        name: HostName::new(facts.name.as_bytes()),
+        program: HostName::new(facts.version.as_bytes()),
+        cores: u32::try_from(machine::online_cpus(host).unwrap_or(1)).unwrap_or(u32::MAX),
+        boot_id: boot_id(&facts.boot),
+        state,
+        port,
+        interfaces,
+        answers_routed: false,
+    }
+}
+
+/// Answers viewers of this user's fleets beside a screen, until the process ends. Returns what the user should know of it; nothing if this host
+/// trusts no fleet, or an agent has the port and answers already.
+pub fn answer_beside_screen(
+    command: &'static str,
+    context: &Context,
+    places: &FleetPlaces,
+    port: u16,
+    interfaces: Vec<String>,
+) -> Option<String> {
+    // Nobody has been trusted: nothing is created for it.
+    let state = places.agent.exists().then(|| HostState::open(&places.agent).ok()).flatten()?;
+    let fleets: Vec<String> =
+        state.lines_in_force(::fleet::wall_ms() / 1000).iter().map(|line| line.name.as_str().to_owned()).collect();
+    if fleets.is_empty() {
+        return None;
+    }
+    let host = context.host.clone();
+    let (started, start) = sync_channel(1);
+    let answering = std::thread::Builder::new().name("answers".to_owned()).spawn(move || {
+        let source = AgentSource::new(command, &host);
+        let Ok(mut agent) = Agent::start(options(&host, state, port, interfaces), source) else { return };
+        let _the_screen_waits_for_it = started.send(agent.port());
+        // It sleeps in the kernel until somebody asks; what it cannot do costs the viewers, not the screen.
+        while agent.wait(Duration::from_secs(3600)).is_ok() {}
+    });
+    answering.ok()?;
+    let port = start.recv().ok()?;
+    Some(format!("answers viewers of {} on port {port}, as -d does; --no-answer: not", fleets.join(", ")))
 }
 
 /// What is said of an event; a service's log has it.
@@ -83,7 +120,10 @@ fn boot_id(text: &str) -> [u8; 16] {
 
 /// Snapshots for viewers.
 struct AgentSource {
-    host: LocalHost,
+    command: &'static str,
+    wanted: Host,
+    /// Opened when it is looked at first: a screen's answers cost nothing before.
+    host: Option<LocalHost>,
     sealer: Sealer,
     /// What each viewer has.
     sessions: HashMap<u64, SnapshotEncoder>,
@@ -93,6 +133,20 @@ struct AgentSource {
 /// A snapshot that is younger than this part of the interval serves another viewer, too.
 const SHARED_PART: u32 = 2;
 
+impl AgentSource {
+    fn new(command: &'static str, host: &Host) -> Self {
+        let (wanted, sealer) = (host.clone(), Sealer::default());
+        Self { command, wanted, host: None, sealer, sessions: HashMap::new(), last: None }
+    }
+
+    fn host(&mut self) -> Result<&mut LocalHost, Failure> {
+        match &mut self.host {
+            Some(host) => Ok(host),
+            host => Ok(host.insert(LocalHost::open(self.command, &self.wanted, Duration::from_secs(1))?)),
+        }
+    }
+}
+
 impl SampleSource for AgentSource {
     fn next(&mut self, request: &SampleRequest) -> io::Result<Arc<[u8]>> {
         let now = Instant::now();
@@ -100,8 +154,8 @@ impl SampleSource for AgentSource {
         let snapshot = match &self.last {
             Some((taken, snapshot)) if is_young(taken) => Arc::clone(snapshot),
             _ => {
-                let snapshot =
-                    self.host.take_now(request.interval).map_err(|failed| io::Error::other(reason(failed)))?;
+                let taken = self.host().and_then(|host| host.take_now(request.interval));
+                let snapshot = taken.map_err(|failed| io::Error::other(reason(failed)))?;
                 let snapshot = Arc::new(snapshot);
                 self.last = Some((now, Arc::clone(&snapshot)));
                 snapshot
@@ -111,7 +165,7 @@ impl SampleSource for AgentSource {
         let wall_ns = snapshot.at.wall_ns;
         if request.is_first {
             self.sessions.remove(&request.session);
-            let mut facts = self.host.facts();
+            let mut facts = self.host().map_err(|failed| io::Error::other(reason(failed)))?.facts();
             if request.role == FeedRole::Numbers {
                 facts.users.clear();
             }

@@ -92,15 +92,19 @@ impl LocalHost {
 
     /// What its values do not tell.
     pub fn facts(&self) -> HostFacts {
-        let system = rustix::system::uname();
-        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        HostFacts {
-            name: system.nodename().to_string_lossy().into_owned(),
-            kernel: system.release().to_string_lossy().into_owned(),
-            boot: boot.trim().to_owned(),
-            users: self.feed.accounts.all(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            tier: self.feed.tier.to_string(),
-        }
+        HostFacts { users: self.feed.accounts.all(), tier: self.feed.tier.to_string(), ..standing_facts() }
+    }
+}
+
+/// What is known of this host without looking at it.
+pub fn standing_facts() -> HostFacts {
+    let system = rustix::system::uname();
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    HostFacts {
+        name: system.nodename().to_string_lossy().into_owned(),
+        kernel: system.release().to_string_lossy().into_owned(),
+        boot: boot.trim().to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..HostFacts::default()
     }
 }

@@ -294,12 +294,13 @@ impl FleetScreen {
     }
 }
 
-/// Shows all hosts until the user leaves.
-pub fn show(command: &'static str, viewer: &mut Viewer, interval: Duration) -> Result<(), Failure> {
+/// Shows all hosts, with `notice` until the first key, until the user leaves.
+pub fn show(command: &'static str, viewer: &mut Viewer, interval: Duration, notice: String) -> Result<(), Failure> {
     let mut screen = FullScreen::enter().map_err(|error| failure(command, &error))?;
     let bell = screen.bell();
     let shared = SharedFleet::new(interval, screen.bell());
     let mut view = FleetScreen::new(Arc::clone(&shared));
+    view.said = notice;
     let drawing = std::thread::Builder::new().name("screen".to_owned()).spawn(move || {
         let left = screen.show(&mut view);
         drop(screen);
