@@ -7,7 +7,9 @@ use observe::sampler::{Depth, HostSampler, ProcessSelection, SampleContent, Slee
 use serde::Serialize;
 use std::fs::read_to_string;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 /// What a server used in an interval.
@@ -126,6 +128,25 @@ fn switches(tree: &ProcessTree) -> Option<u64> {
     })
 }
 
+/// The process on this host that a connection leads to, the one nearest to the root of their tree; none if it is none of this host's, or may not be seen.
+pub fn server_behind(connection: BorrowedFd<'_>) -> Option<u32> {
+    let own = connection.try_clone_to_owned().ok()?;
+    let stream = TcpStream::from(own);
+    if let Ok(address) = stream.peer_addr() {
+        // An address of this host, by which it reaches itself.
+        return if stream.local_addr().ok()?.ip() == address.ip() { listener(address) } else { None };
+    }
+    let address = UnixStream::from(OwnedFd::from(stream)).peer_addr().ok()?;
+    let path = address.as_pathname()?.to_str()?;
+    let text = read_to_string("/proc/net/unix").ok()?;
+    // Num RefCount Protocol Flags Type St Inode Path; 00010000 is a socket that listens (include/uapi/linux/net.h).
+    let line = text.lines().find(|line| {
+        let mut fields = line.split_ascii_whitespace();
+        fields.nth(3) == Some("00010000") && fields.nth(3) == Some(path)
+    })?;
+    holder(&format!("socket:[{}]", line.split_ascii_whitespace().nth(6)?))
+}
+
 /// The process on this host that listens at `address`, the one nearest to the root of their tree; none if it is none of this host's, or may not be seen.
 pub fn listener(address: SocketAddr) -> Option<u32> {
     let table = if address.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" };
@@ -160,11 +181,24 @@ fn holder(link: &str) -> Option<u32> {
 mod tests {
     use super::*;
     use std::net::TcpListener;
+    use std::os::fd::AsFd;
 
     #[test]
     fn who_listens_here_is_found() {
         let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
         assert_eq!(listener(socket.local_addr().expect("it has one")), Some(std::process::id()));
+    }
+
+    #[test]
+    fn who_is_behind_a_connection_is_found_by_its_path_as_by_its_port() {
+        let place = tempfile::tempdir().expect("a directory");
+        let socket = std::os::unix::net::UnixListener::bind(place.path().join("s")).expect("a socket");
+        let near = UnixStream::connect(place.path().join("s")).expect("it listens");
+        assert_eq!(server_behind(near.as_fd()), Some(std::process::id()));
+        drop(socket);
+        let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let near = TcpStream::connect(socket.local_addr().expect("it has one")).expect("it listens");
+        assert_eq!(server_behind(near.as_fd()), Some(std::process::id()));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use ::load::arrivals::RateProfile;
 use ::load::course::{Overload, QUEUE_MAX};
+use ::load::session::Dialect;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use terminal::parse_duration;
 /// server that stands still is seen; service time counts from when it was sent. The load goes where TARGET says and nowhere else.
 #[derive(Args, Debug)]
 pub struct LoadArgs {
-    /// What to load: sqlite:FILE, echo (a server of our own), or echo:HOST:PORT [default: a new SQLite database]
+    /// What to load: postgres://USER@HOST/DATABASE, mysql://..., sqlite:FILE, echo (a server of our own), echo:HOST:PORT [default: a new SQLite database]
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
 
@@ -28,6 +29,10 @@ pub struct LoadArgs {
     /// Threads of the generator, which share the connections
     #[arg(short = 'j', long, alias = "jobs", value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub generators: u32,
+
+    /// How statements are sent: prepared once a connection, or as text each time
+    #[arg(short = 'M', long, value_enum, value_name = "HOW", default_value = "prepared")]
+    pub protocol: ProtocolArg,
 
     /// How long it is measured
     #[arg(short = 'T', long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
@@ -108,6 +113,22 @@ pub struct LoadArgs {
     /// Be the echo server (how mh load starts it)
     #[arg(long, hide = true, value_name = "SCHEDULER/STEPS")]
     pub serve_echo: Option<String>,
+}
+
+/// How statements are sent, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProtocolArg {
+    /// As text each time
+    Simple,
+    /// Prepared once a connection
+    Prepared,
+}
+
+impl LoadArgs {
+    /// Whether statements are prepared. MySQL has statements that cannot be, `DO` among them in old versions.
+    pub fn is_prepared(&self, dialect: Dialect) -> bool {
+        self.protocol == ProtocolArg::Prepared && dialect != Dialect::Echo
+    }
 }
 
 /// How transactions of an open load lie beside each other, as typed.

@@ -9,12 +9,15 @@ use ::load::player::{Repeated, Workload};
 use ::load::run::LoadPlan;
 use ::load::session::{Dialect, Target};
 use ::load::target::echo::Echo;
+use ::load::target::server::Server;
 use ::load::target::sqlite::Sqlite;
+use mh_kit::context::variable;
 use mh_kit::failure::Failure;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use wire::{Environment, Protocol, ServerAddress};
 
 /// All that a run needs.
 pub struct Prepared {
@@ -146,9 +149,33 @@ fn place(args: &LoadArgs) -> Result<Place, Failure> {
                 let server = listener(address);
                 Ok(Place { name, target: Arc::new(Echo(address)), kept: Kept::Nothing, server })
             }
-            _ => Err(usage(format!("'{target}' is no target: it is sqlite:FILE, echo or echo:HOST:PORT"))),
+            Some(("postgres" | "postgresql" | "mysql" | "mariadb", _)) => sql_server(target),
+            _ if target.contains('=') => sql_server(target),
+            _ => Err(usage(format!("'{target}' is no target: it is {TARGETS}"))),
         },
     }
+}
+
+/// What is a target.
+const TARGETS: &str = "postgres://USER@HOST/DATABASE, mysql://USER@HOST/DATABASE, sqlite:FILE, echo or echo:HOST:PORT";
+
+/// A server by an address as psql and mariadb take it; what it leaves open is in the environment and in files, as they have it.
+fn sql_server(text: &str) -> Result<Place, Failure> {
+    let mut environment_of_servers = Environment::read(|name| variable(name)?.into_string().ok());
+    environment_of_servers.home = variable("HOME").map(PathBuf::from);
+    environment_of_servers.user = variable("USER").and_then(|user| user.into_string().ok());
+    environment_of_servers.system = Some(PathBuf::from("/etc"));
+    let address = ServerAddress::parse(text, &environment_of_servers).map_err(|error| usage(error.to_string()))?;
+    let kind = match address.protocol() {
+        Protocol::Postgres => "PostgreSQL",
+        Protocol::MySql => "MySQL",
+    };
+    // Without the password that the text may hold.
+    let name = format!("{kind} ({address})");
+    let server = Server(address);
+    let process =
+        server.process(CONNECT_WITHIN).map_err(|error| environment(format!("could not connect to {name}: {error}")))?;
+    Ok(Place { name, target: Arc::new(server), kept: Kept::Nothing, server: process })
 }
 
 fn sqlite(path: PathBuf) -> Place {
@@ -165,6 +192,6 @@ fn workload(args: &LoadArgs, dialect: Dialect) -> Result<(String, Arc<dyn Worklo
         (Some(name), _) => return Err(usage(format!("'{name}' is neither yesmark nor a statement in SQL"))),
     };
     let name = if dialect == Dialect::Echo { "requests".to_owned() } else { text.clone() };
-    let repeated = Repeated { name: name.clone(), text, is_prepared: dialect == Dialect::Sqlite };
+    let repeated = Repeated { name: name.clone(), text, is_prepared: args.is_prepared(dialect) };
     Ok((name, Arc::new(repeated)))
 }

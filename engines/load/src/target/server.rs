@@ -1,0 +1,140 @@
+//! SQL servers by their protocols. A statement is prepared on each connection the first time that it is wanted.
+
+use crate::cost::server_behind;
+use crate::ledger::Failing;
+use crate::session::{Dialect, Parameter, Refusal, Reply, Request, Session, SessionLost, Target};
+use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+use wire::{Connection, ErrorKind, Protocol, ServerAddress, ServerError, Statement, Value, WireError};
+
+/// A server.
+#[derive(Debug)]
+pub struct Server(pub ServerAddress);
+
+impl Server {
+    /// The server's first process, if it is on this host and may be seen.
+    pub fn process(&self, within: Duration) -> Result<Option<u32>, SessionLost> {
+        let connection = Connection::connect(&self.0, within).map_err(lost)?;
+        Ok(server_behind(connection.as_fd()))
+    }
+}
+
+impl Target for Server {
+    fn dialect(&self) -> Dialect {
+        match self.0.protocol() {
+            Protocol::Postgres => Dialect::Postgres,
+            Protocol::MySql => Dialect::MySql,
+        }
+    }
+
+    fn connect(&self, within: Duration) -> Result<Box<dyn Session>, SessionLost> {
+        let mut connection = Connection::connect(&self.0, within).map_err(lost)?;
+        connection.set_nonblocking(true).map_err(lost)?;
+        Ok(Box::new(ServerSession { connection, statements: HashMap::new(), is_unsent: false }))
+    }
+}
+
+fn lost(error: WireError) -> SessionLost {
+    use std::error::Error;
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    SessionLost(text)
+}
+
+struct ServerSession {
+    connection: Connection,
+    statements: HashMap<usize, Statement>,
+    is_unsent: bool,
+}
+
+/// LIMIT: parameters of a statement.
+const PARAMETERS_MAX: usize = 64;
+
+impl Session for ServerSession {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.connection.as_fd())
+    }
+
+    fn has_unsent(&self) -> bool {
+        self.is_unsent
+    }
+
+    fn begin(&mut self, request: &Request<'_>) -> Result<(), SessionLost> {
+        let Some(number) = request.prepared else {
+            self.connection.queue_text(request.text).map_err(lost)?;
+            return self.send();
+        };
+        if !self.statements.contains_key(&number) {
+            self.connection.set_nonblocking(false).map_err(lost)?;
+            let prepared = self.connection.prepare(request.text);
+            self.connection.set_nonblocking(true).map_err(lost)?;
+            match prepared {
+                Ok(statement) => self.statements.insert(number, statement),
+                // As text it is refused in the same words, and that is a reply.
+                Err(WireError::Server(_)) => {
+                    self.connection.queue_text(request.text).map_err(lost)?;
+                    return self.send();
+                }
+                Err(error) => return Err(lost(error)),
+            };
+        }
+        let Some(statement) = self.statements.get(&number) else { return Ok(()) };
+        let mut values = [Value::Null; PARAMETERS_MAX];
+        for (value, parameter) in values.iter_mut().zip(request.parameters) {
+            *value = match parameter {
+                Parameter::Null => Value::Null,
+                Parameter::Integer(number) => Value::Int(*number),
+                Parameter::Real(number) => Value::Real(*number),
+                Parameter::Text(text) => Value::Text(text),
+            };
+        }
+        let values = values.get(..request.parameters.len()).unwrap_or(&values);
+        self.connection.queue_prepared(statement, values).map_err(lost)?;
+        self.send()
+    }
+
+    fn reply(&mut self) -> Result<Option<Reply>, SessionLost> {
+        if self.is_unsent {
+            self.send()?;
+        }
+        let reply = self.connection.next_reply().map_err(lost)?;
+        Ok(reply.map(|reply| match reply {
+            wire::Reply::Done { rows, last_row, .. } => {
+                let texts = |row: wire::TextRow| {
+                    row.values().map(|value| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned())).collect()
+                };
+                Reply::Done { rows, last_row: last_row.map(texts) }
+            }
+            wire::Reply::Refused(error) => {
+                Reply::Refused(Refusal { failing: failing(&error), message: error.to_string() })
+            }
+        }))
+    }
+
+    fn keep_last_row(&mut self, is_kept: bool) {
+        self.connection.keep_last_row(is_kept);
+    }
+}
+
+impl ServerSession {
+    fn send(&mut self) -> Result<(), SessionLost> {
+        self.is_unsent = !self.connection.send().map_err(lost)?;
+        Ok(())
+    }
+}
+
+fn failing(error: &ServerError) -> Failing {
+    match error.kind() {
+        ErrorKind::Deadlock => Failing::Deadlock,
+        ErrorKind::Serialization => Failing::Serialization,
+        ErrorKind::Timeout => Failing::Timeout,
+        ErrorKind::TooManyConnections | ErrorKind::ShuttingDown | ErrorKind::Authentication | ErrorKind::Other => {
+            Failing::Refused
+        }
+    }
+}
