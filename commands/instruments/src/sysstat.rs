@@ -431,9 +431,11 @@ fn text(args: &SysstatArgs, session: &HostSession, shown: &ShownMoment, printed:
                 let snapshot = &shown.later;
                 let processes = table::shown(snapshot, &session.accounts, &TableChoice::default());
                 let most = if look.cut.is_none() && look.columns.is_some() { usize::MAX } else { PROCESSES };
-                all.push(table::heading(table::ProcessOrder::Cpu, &bands::process_count(snapshot)));
-                all.extend(processes.iter().take(most).map(|process| table::row(process, snapshot, &session.accounts)));
-                all.extend(table::rest(snapshot));
+                all.push(table::heading(table::ProcessOrder::Cpu, &bands::process_count(snapshot), width));
+                all.extend(
+                    processes.iter().take(most).map(|process| table::row(process, snapshot, &session.accounts, width)),
+                );
+                all.extend(table::rest(snapshot, session.facts.is_contained));
             }
             lines(all)
         }

@@ -9,6 +9,7 @@ pub mod groups;
 pub mod history;
 pub mod interval;
 pub mod metric_names;
+pub mod oom;
 pub mod processes;
 pub mod recording;
 pub mod sampler;

@@ -197,6 +197,7 @@ fn for_role(snapshot: &Snapshot, role: FeedRole) -> Snapshot {
     if role == FeedRole::Numbers {
         seen.processes.clear();
         seen.rest.ended_names.clear();
+        seen.oom_victims.clear();
         for finding in &mut seen.findings {
             (finding.process, finding.thread, finding.group) =
                 ("a process".to_owned(), "a process".to_owned(), String::new());
@@ -227,6 +228,7 @@ mod tests {
         let mut snapshot =
             Snapshot { processes: vec![ProcessLine::default()], findings: vec![finding], ..Snapshot::default() };
         snapshot.rest.ended_names = vec!["secret".into()];
+        snapshot.oom_victims = vec!["secret/7".into()];
         assert_eq!(for_role(&snapshot, FeedRole::Full), snapshot);
         let numbers = for_role(&snapshot, FeedRole::Numbers);
         assert!(

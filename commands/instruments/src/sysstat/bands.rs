@@ -132,7 +132,7 @@ fn busiest(interval: &HostInterval<'_>, room: usize) -> String {
     let mut shown = 0;
     for (name, share) in &cpus {
         let one = format!("{}{name} {}", if text.is_empty() { "" } else { "  " }, whole_percent(*share));
-        let rest = if shown + 1 < cpus.len() { 14 } else { 0 };
+        let rest = if shown + 1 < cpus.len() { 26 } else { 0 };
         if text.len() + one.len() + rest > room {
             break;
         }
@@ -140,7 +140,9 @@ fn busiest(interval: &HostInterval<'_>, room: usize) -> String {
         shown += 1;
     }
     match cpus.get(shown) {
-        Some((_, most)) if shown > 0 => format!("{text}  {} to {}", cpus.len() - shown, whole_percent(*most)),
+        Some((_, most)) if shown > 0 => {
+            format!("{text}  {} others at most {}", cpus.len() - shown, whole_percent(*most))
+        }
         Some(_) => format!("{} cpus", cpus.len()),
         None => text,
     }
@@ -267,27 +269,33 @@ fn swap(interval: &HostInterval<'_>, usual: Option<&Usual>) -> TintedLine {
 pub fn disks(interval: &HostInterval<'_>, usual: Option<&Usual>, most: usize) -> Vec<TintedLine> {
     let mut rows: Vec<DeviceRow> =
         interval.instances(DISK_BUSY).filter_map(|(disk, name)| disk_row(interval, usual, disk, name)).collect();
+    rows.retain(|row| !row.is_idle);
     sort_rows(&mut rows);
     let all = interval.instances(DISK_BUSY).count();
     let (total, resting) = (rows.len(), all - rows.len());
-    let mut lines = vec![TintedLine::tinted("disk      util   r/s   w/s  rMB/s  wMB/s await queue", Tint::Bold)];
+    let mut lines = vec![TintedLine::tinted(DISK_HEADING, Tint::Bold)];
     let room = most.saturating_sub(1);
     let shown = if total > room { room.saturating_sub(1) } else { total };
     lines.extend(rows.into_iter().take(shown).map(|row| row.line));
+    let idle = format!("{resting} {} idle", if resting == 1 { "disk" } else { "disks" });
     let folded = match (total - shown, resting) {
         (0, 0) => None,
-        (0, 1) if shown == 0 => Some(" the one disk is at rest".to_owned()),
-        (0, resting) => Some(format!(" {resting} at rest")),
+        (0, _) => Some(format!(" {idle}")),
         (more, 0) => Some(format!(" +{more} less busy")),
-        (more, resting) => Some(format!(" +{more} less busy, {resting} at rest")),
+        (more, _) => Some(format!(" +{more} less busy, {idle}")),
     };
     lines.extend(folded.filter(|_| lines.len() < most).map(|text| TintedLine::tinted(text, Tint::Dim)));
     lines
 }
 
+const DISK_HEADING: &str = "disk      util   r/s   w/s  rMB/s  wMB/s await queue";
+const NET_HEADING: &str = "net       rx Mb/s tx Mb/s";
+
 /// A disk or an interface as a line, and where it stands.
 struct DeviceRow {
     is_unusual: bool,
+    /// Whether it did nothing, which is usual for it: folded unless all are wanted.
+    is_idle: bool,
     busy: f64,
     line: TintedLine,
 }
@@ -297,7 +305,7 @@ fn sort_rows(rows: &mut [DeviceRow]) {
     rows.sort_by(|one, other| other.is_unusual.cmp(&one.is_unusual).then(other.busy.total_cmp(&one.busy)));
 }
 
-/// None of a disk at rest, unless that is not usual.
+/// None before the second look.
 fn disk_row(interval: &HostInterval<'_>, usual: Option<&Usual>, disk: InstanceId, name: &str) -> Option<DeviceRow> {
     let figures = DiskFigures::of(interval, disk)?;
     let deviations @ [busy_far, requests_far, bytes_far, await_far, queue_far] = figures.deviations(usual, name);
@@ -319,7 +327,7 @@ fn disk_row(interval: &HostInterval<'_>, usual: Option<&Usual>, disk: InstanceId
         .and_figure(format!("{:>7}", millions(bytes[1])), None, written_far)
         .and_figure(format!("{:>6}", latency(awaited)), limit(awaited, 0.02, 0.1), await_far)
         .and_figure(format!("{queue:>6.1}"), None, queue_far);
-    (has_moved || is_unusual).then_some(DeviceRow { is_unusual, busy, line })
+    Some(DeviceRow { is_unusual, is_idle: !has_moved && !is_unusual, busy, line })
 }
 
 /// Interfaces that moved, ordered as disks are, then TCP; at most `most` lines, heading included.
@@ -327,52 +335,97 @@ pub fn network(interval: &HostInterval<'_>, usual: Option<&Usual>, most: usize) 
     let all = interval.instances(NET_RECEIVED).count();
     let interfaces = interval.instances(NET_RECEIVED);
     let mut rows: Vec<DeviceRow> =
-        interfaces.filter_map(|(interface, name)| interface_row(interval, usual, interface, name)).collect();
+        interfaces.map(|(interface, name)| interface_row(interval, usual, interface, name)).collect();
+    rows.retain(|row| !row.is_idle);
     sort_rows(&mut rows);
-    let mut lines = vec![TintedLine::tinted("net       rx Mb/s tx Mb/s", Tint::Bold)];
+    let mut lines = vec![TintedLine::tinted(NET_HEADING, Tint::Bold)];
     let (room, total) = (most.saturating_sub(2), rows.len());
     lines.extend(rows.into_iter().take(room).map(|row| row.line));
     let (more, resting) = (total.saturating_sub(room), all - total);
     let tcp = tcp(interval, usual);
-    let folded = [(more, "more"), (resting, "rest")].into_iter().filter(|(count, _)| *count > 0);
+    let folded = [(more, "more"), (resting, "idle")].into_iter().filter(|(count, _)| *count > 0);
     let folded: Vec<String> = folded.map(|(count, what)| format!("{count} {what}")).collect();
-    let folded = if folded.is_empty() { String::new() } else { format!("  {}", folded.join(", ")) };
+    let folded = if folded.is_empty() { String::new() } else { format!(" {}", folded.join(", ")) };
     lines.extend(Some(tcp.and_tinted(folded, Some(Tint::Dim))).filter(|_| lines.len() < most));
     lines
 }
 
-/// None of an interface that did nothing, unless that is not usual.
-fn interface_row(
-    interval: &HostInterval<'_>,
-    usual: Option<&Usual>,
-    interface: InstanceId,
-    name: &str,
-) -> Option<DeviceRow> {
+fn interface_row(interval: &HostInterval<'_>, usual: Option<&Usual>, interface: InstanceId, name: &str) -> DeviceRow {
     let rate = |field| interval.rate_of(field, interface).unwrap_or(0.0);
     let [received, sent] = wire(interval, interface);
     let far = |figure, value| usual.and_then(|usual| usual.deviation(figure, name, value));
     let (received_far, sent_far) = (far(Figure::Received, received), far(Figure::Sent, sent));
     let is_unusual = received_far.is_some() || sent_far.is_some();
-    if received + sent <= 0.0 && !is_unusual {
-        return None;
-    }
     let lost: f64 = [NET_ERRORS_IN, NET_DROPS_IN, NET_ERRORS_OUT, NET_DROPS_OUT].into_iter().map(rate).sum();
     let line = TintedLine::of(format!(" {:<9}", terminal::shorten_middle(&terminal::printable(name), 9)))
         .and_figure(format!("{:>8}", millions(received)), None, received_far)
         .and_figure(format!("{:>8}", millions(sent)), None, sent_far);
     let line = if lost > 0.0 { line.and_tinted(format!(" lost {}/s", count(lost)), Some(Tint::Warning)) } else { line };
-    Some(DeviceRow { is_unusual, busy: received + sent, line })
+    DeviceRow { is_unusual, is_idle: received + sent <= 0.0 && !is_unusual, busy: received + sent, line }
 }
 
 fn tcp(interval: &HostInterval<'_>, usual: Option<&Usual>) -> TintedLine {
     let share = sent_again(interval);
     let line = TintedLine::of(format!(" tcp {}", count(interval.gauge(TCP_ESTABLISHED).unwrap_or(0) as f64)));
     let far = deviation(usual, Figure::SentAgain, share);
-    let line = line.and("  again").and_figure(format!(" {}%", percent(share)), limit(share, 0.005, 0.02), far);
+    let line = line.and(" retrans").and_figure(format!(" {}%", percent(share)), limit(share, 0.005, 0.02), far);
     match interval.growth(LISTEN_DROPS).unwrap_or(0) {
         0 => line,
         drops => line.and_tinted(format!("  refused {drops}"), Some(Tint::Bad)),
     }
+}
+
+/// Every disk and every interface side by side, idle ones too, then every file system: at most `most` lines.
+pub fn all_devices(interval: &HostInterval<'_>, standing: &BandContext<'_>, at: usize, most: usize) -> Vec<TintedLine> {
+    let usual = standing.usual;
+    let mut disks: Vec<DeviceRow> =
+        interval.instances(DISK_BUSY).filter_map(|(disk, name)| disk_row(interval, usual, disk, name)).collect();
+    let interfaces = interval.instances(NET_RECEIVED);
+    let mut links: Vec<DeviceRow> =
+        interfaces.map(|(interface, name)| interface_row(interval, usual, interface, name)).collect();
+    sort_rows(&mut disks);
+    sort_rows(&mut links);
+    let tcp = tcp(interval, usual);
+    let left: Vec<TintedLine> = std::iter::once(TintedLine::tinted(DISK_HEADING, Tint::Bold))
+        .chain(disks.into_iter().map(|row| row.line))
+        .collect();
+    let right: Vec<TintedLine> = std::iter::once(TintedLine::tinted(NET_HEADING, Tint::Bold))
+        .chain(links.into_iter().map(|row| row.line))
+        .chain([tcp])
+        .collect();
+    let mut lines = super::layout::beside(left, right, at);
+    lines.extend(each_file_system(interval, standing));
+    if lines.len() > most {
+        let more = lines.len() + 1 - most;
+        lines.truncate(most.saturating_sub(1));
+        lines.push(TintedLine::tinted(format!(" +{more} lines that do not fit"), Tint::Dim));
+    }
+    lines
+}
+
+/// A line a file system, the fullest first.
+fn each_file_system(interval: &HostInterval<'_>, standing: &BandContext<'_>) -> Vec<TintedLine> {
+    let heading = TintedLine::tinted("file system                   full   size   free  inodes", Tint::Bold);
+    let mut rows: Vec<(f64, TintedLine)> = Vec::new();
+    for (place, name) in interval.instances(FS_SIZE) {
+        let Some(used) = file_system_use(interval, place) else { continue };
+        let gauge = |field| interval.gauge_of(field, place).unwrap_or(0);
+        let (all, left) = (gauge(FS_INODES), gauge(FS_INODES_FREE));
+        let inodes =
+            if all == 0 { "-".to_owned() } else { whole_percent(all.saturating_sub(left) as f64 / all as f64) };
+        let name = terminal::shorten_middle(&terminal::printable(name), 27);
+        let filling = standing.filling.iter().find(|(filling, _)| *filling == name);
+        let full = filling.map(|(_, seconds)| format!("  full in {}", age(*seconds))).unwrap_or_default();
+        let line = TintedLine::of(format!(" {name:<28}"))
+            .and_tinted(format!("{:>4}%", whole_percent(used)), limit(used, 0.9, 0.98))
+            .and(format!("{:>7}{:>7}{inodes:>7}%{full}", size(gauge(FS_SIZE)), size(gauge(FS_FREE))));
+        rows.push((used, line));
+    }
+    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let silent = interval
+        .instances(FS_SILENT)
+        .map(|(_, place)| TintedLine::tinted(format!(" {place} does not answer"), Tint::Bad));
+    std::iter::once(heading).chain(silent).chain(rows.into_iter().map(|(_, line)| line)).collect()
 }
 
 /// Below this a file system is not told by name where there is little room.
@@ -406,7 +459,7 @@ pub fn file_systems(interval: &HostInterval<'_>, standing: &BandContext<'_>, mos
     }
     match used.get(told) {
         Some((next, _)) => {
-            line.and_tinted(format!("  +{} up to {} %", used.len() - told, whole_percent(*next)), Some(Tint::Dim))
+            line.and_tinted(format!("  +{} at most {} %", used.len() - told, whole_percent(*next)), Some(Tint::Dim))
         }
         None => line,
     }

@@ -213,7 +213,7 @@ fn process_json(line: &ProcessLine, accounts: &Accounts) -> Value {
     json!({
         "pid": line.id.pid, "start_ticks": line.id.start_ticks, "ppid": line.parent, "uid": line.user, "user": user_name(line, accounts),
         "name": line.text.name, "command": line.text.command, "group": line.text.group, "state": char::from(line.state).to_string(),
-        "threads": line.threads, "cores": cores(line.cpu.used), "error_cores": cores(line.cpu.error), "system_cores": cores(line.cpu.system),
+        "threads": line.threads, "nice": line.nice, "virtual_bytes": line.virtual_bytes, "cpu_s": line.cpu_time_ms as f64 / 1e3, "cores": cores(line.cpu.used), "error_cores": cores(line.cpu.error), "system_cores": cores(line.cpu.system),
         "wait_cores": line.cpu.waited.map(cores), "resident_bytes": line.resident_bytes,
         "read_bytes_s": line.io.map(|io| io.read), "written_bytes_s": line.io.map(|io| io.written),
     })
@@ -294,7 +294,8 @@ pub fn process(line: &ProcessLine, snapshot: &Snapshot, accounts: &Accounts) -> 
                 |waited| format!("{} for a CPU, all threads added up", percent(f64::from(waited) / 1e6) + " %"),
             ),
         ),
-        ("resident", size(line.resident_bytes)),
+        ("cpu time", format!("{} s since it began, nice {}", line.cpu_time_ms / 1000, line.nice)),
+        ("memory", format!("{} resident, {} of addresses", size(line.resident_bytes), size(line.virtual_bytes))),
         ("transfer", io),
     ];
     all.into_iter().map(|(name, text)| TintedLine::tinted(format!("{name:>10}  "), Tint::Bold).and(text)).collect()

@@ -18,7 +18,7 @@ pub const KEYS: &[&str] = &[
     "k F9          send a signal to the chosen process   r F7 F8  another nice value; both ask first",
     "space Z       hold what is shown; again: go on      [ ]  a moment back and on    { }  a minute    b  to a time",
     "+ -           look less often, more often",
-    "1 3 6         every CPU; all disks, interfaces and file systems; all control groups        e  all three",
+    "1 3 6         every CPU; every disk, interface and file system; every control group        e  all three",
     "5             processes alone                       v  all verdicts and what would help",
     "x             every metric, its meaning and raw value                          w  write this view as JSON",
     "q             leave",
@@ -32,5 +32,6 @@ pub const KEYS: &[&str] = &[
     "mem     in use of all; app: programs' own; file: cache; free for use: what programs can have without swapping. 1K is 1024 bytes.",
     "disk    util: share of the time with a request under way; await: mean time of a request; queue: mean number under way.",
     "%core   of one core; ± how far that may be off; %host: of all CPUs; wait%: could run and had no CPU; rss: resident memory;",
+    "        from 120 columns on nice value, virt: addresses, mem%: rss of all memory, cpu time: since it began.",
     "        MB/s: from and to storage, a million bytes (of your processes, or of all as root).",
 ];

@@ -62,15 +62,16 @@ fn narrow(
     lines.extend(bands::memory(interval, standing.usual));
     // Each gets a third of what is left, three lines at least; all of it where that is wanted.
     let left = most.saturating_sub(lines.len() + 2);
-    let devices = if expanded.devices { left } else { (left / 3).clamp(3, 8) };
-    lines.extend(beside(
-        bands::disks(interval, standing.usual, devices),
-        bands::network(interval, standing.usual, devices),
-        53,
-    ));
-    lines.push(bands::file_systems(interval, standing, if expanded.devices { 99 } else { 2 }));
+    let devices = (left / 3).clamp(3, 8);
+    if expanded.devices {
+        lines.extend(bands::all_devices(interval, standing, 53, left));
+    } else {
+        let (usual, most) = (standing.usual, devices);
+        lines.extend(beside(bands::disks(interval, usual, most), bands::network(interval, usual, most), 53));
+        lines.push(bands::file_systems(interval, standing, 2));
+    }
     let groups = if expanded.groups { left } else { 1 };
-    lines.extend(titled("cgroup", bands::groups(interval, groups)));
+    lines.extend(titled("cgroup", group_lines(interval, groups, expanded.groups)));
 }
 
 fn wide(
@@ -88,18 +89,24 @@ fn wide(
     }
     lines.extend(beside(left, bands::memory(interval, standing.usual), half));
     let room = most.saturating_sub(lines.len() + 4);
-    let devices = if expanded.devices { room } else { (room / 2).clamp(3, 12) };
-    lines.extend(beside(
-        bands::disks(interval, standing.usual, devices),
-        bands::network(interval, standing.usual, devices),
-        half,
-    ));
-    let groups = titled("cgroup", bands::groups(interval, if expanded.groups { room } else { 5 }));
-    lines.extend(beside(
-        vec![bands::file_systems(interval, standing, if expanded.devices { 99 } else { 4 })],
-        groups,
-        half,
-    ));
+    let groups = titled("cgroup", group_lines(interval, if expanded.groups { room } else { 5 }, expanded.groups));
+    if expanded.devices {
+        lines.extend(bands::all_devices(interval, standing, half, room));
+        return lines.extend(groups);
+    }
+    let (usual, most) = (standing.usual, (room / 2).clamp(3, 12));
+    lines.extend(beside(bands::disks(interval, usual, most), bands::network(interval, usual, most), half));
+    lines.extend(beside(vec![bands::file_systems(interval, standing, 4)], groups, half));
+}
+
+/// Groups that do something; if all are wanted and none does, that is said.
+fn group_lines(interval: &HostInterval<'_>, most: usize, are_all_wanted: bool) -> Vec<TintedLine> {
+    match bands::groups(interval, most) {
+        lines if lines.is_empty() && are_all_wanted => {
+            vec![TintedLine::tinted("  none used 0.5 % of a core", Tint::Dim)]
+        }
+        lines => lines,
+    }
 }
 
 /// Lines with a title in the first, and none where there are none.
@@ -112,7 +119,7 @@ fn titled(title: &str, lines: Vec<TintedLine>) -> Vec<TintedLine> {
 }
 
 /// Two bands side by side, the second from column `at` on.
-fn beside(left: Vec<TintedLine>, right: Vec<TintedLine>, at: usize) -> Vec<TintedLine> {
+pub fn beside(left: Vec<TintedLine>, right: Vec<TintedLine>, at: usize) -> Vec<TintedLine> {
     let count = left.len().max(right.len());
     let (mut left, mut right) = (left.into_iter(), right.into_iter());
     (0..count)

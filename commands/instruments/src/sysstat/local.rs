@@ -105,6 +105,8 @@ pub fn standing_facts() -> HostFacts {
         kernel: system.release().to_string_lossy().into_owned(),
         boot: boot.trim().to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        // PROC_PID_INIT_INO, include/linux/proc_ns.h: the namespace that sees all.
+        is_contained: std::fs::read_link("/proc/self/ns/pid").is_ok_and(|own| own.as_os_str() != "pid:[4026531836]"),
         ..HostFacts::default()
     }
 }

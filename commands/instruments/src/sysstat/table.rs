@@ -1,7 +1,7 @@
 //! The table of processes: chosen, ordered, as a tree where wanted, and drawn line by line. Pure.
 
 use super::line::{TintedLine, age, limit, millions, percent, size};
-use observe::host::fields::CPUS_ONLINE;
+use observe::host::fields::{CPUS_ONLINE, MEM_TOTAL};
 use observe::host::snapshot::{ProcessLine, Snapshot};
 use observe::source::accounts::Accounts;
 use std::collections::{HashMap, HashSet};
@@ -157,21 +157,26 @@ pub fn user_name(line: &ProcessLine, accounts: &Accounts) -> String {
 }
 
 /// The heading, with the column of the order marked.
-pub fn heading(order: ProcessOrder, tail: &str) -> TintedLine {
+pub fn heading(order: ProcessOrder, tail: &str, width: usize) -> TintedLine {
+    let is_wide = width >= WIDE;
     let columns = [
-        ("pid", 7),
-        ("user", 9),
-        ("%core", 7),
-        ("±", 5),
-        ("%host", 6),
-        ("wait%", 6),
-        ("rss", 7),
-        ("MB/s", 7),
-        ("age", 7),
-        ("S", 2),
+        ("pid", 7, true),
+        ("user", 9, true),
+        ("nice", 5, is_wide),
+        ("%core", 7, true),
+        ("±", 5, true),
+        ("%host", 6, true),
+        ("wait%", 6, true),
+        ("virt", 7, is_wide),
+        ("rss", 7, true),
+        ("mem%", 6, is_wide),
+        ("MB/s", 7, true),
+        ("cpu time", 10, is_wide),
+        ("age", 7, true),
+        ("S", 2, true),
     ];
     let mut line = TintedLine::default();
-    for (name, width) in columns {
+    for (name, width, _) in columns.into_iter().filter(|(.., is_shown)| *is_shown) {
         let is_order = name == order.heading();
         let text = if is_order { format!("{name}↓") } else { name.to_owned() };
         let padded = if name == "user" {
@@ -185,8 +190,24 @@ pub fn heading(order: ProcessOrder, tail: &str) -> TintedLine {
     line.and_tinted(format!("  {command}"), Some(Tint::Bold)).and_tinted(format!("  {tail}"), Some(Tint::Dim))
 }
 
+/// From this width on processes have nice value, address space, share of memory and CPU time since they began.
+const WIDE: usize = 120;
+
+/// CPU time as top writes it: `3:07.42`, minutes and seconds; hours from a hundred on.
+fn cpu_time(milliseconds: u64) -> String {
+    let (minutes, seconds, hundredths) = (milliseconds / 60_000, milliseconds / 1000 % 60, milliseconds / 10 % 100);
+    if minutes >= 6_000 {
+        format!("{}h{:02}", minutes / 60, minutes % 60)
+    } else {
+        format!("{minutes}:{seconds:02}.{hundredths:02}")
+    }
+}
+
 /// One process.
-pub fn row(process: &ShownProcess<'_>, snapshot: &Snapshot, accounts: &Accounts) -> TintedLine {
+pub fn row(process: &ShownProcess<'_>, snapshot: &Snapshot, accounts: &Accounts, width: usize) -> TintedLine {
+    let is_wide = width >= WIDE;
+    let wide = |text: String| if is_wide { text } else { String::new() };
+    let memory = snapshot.values.get(MEM_TOTAL).unwrap_or(0).max(1) as f64;
     let line = process.line;
     let cores = f64::from(line.cpu.used) / 1e6;
     let cpus = snapshot.values.get(CPUS_ONLINE).unwrap_or(1).max(1) as f64;
@@ -198,6 +219,7 @@ pub fn row(process: &ShownProcess<'_>, snapshot: &Snapshot, accounts: &Accounts)
     let is_busy = cores >= 0.0005;
     let tint = if is_busy { limit(cores, 0.9, f64::INFINITY) } else { Some(Tint::Dim) };
     TintedLine::of(format!("{:>7} {user:<8}", line.id.pid))
+        .and(wide(format!("{:>5}", line.nice)))
         .and_tinted(format!("{:>7}", four_digits(cores)), tint)
         .and_tinted(format!("{:>5}", error(f64::from(line.cpu.error) / 1e6, is_busy)), Some(Tint::Dim))
         .and(format!("{:>6}", percent(cores / cpus)))
@@ -205,7 +227,12 @@ pub fn row(process: &ShownProcess<'_>, snapshot: &Snapshot, accounts: &Accounts)
             format!("{:>6}", waited.map_or_else(|| "-".to_owned(), percent)),
             limit(waited.unwrap_or(0.0), 0.2, 1.0),
         )
-        .and(format!("{:>7}{transfer:>7}{:>7}", size(line.resident_bytes), lived.unwrap_or_else(|| "-".to_owned())))
+        .and(wide(format!("{:>7}", size(line.virtual_bytes))))
+        .and(format!("{:>7}", size(line.resident_bytes)))
+        .and(wide(format!("{:>6}", percent(line.resident_bytes as f64 / memory))))
+        .and(format!("{transfer:>7}"))
+        .and(wide(format!("{:>10}", cpu_time(line.cpu_time_ms))))
+        .and(format!("{:>7}", lived.unwrap_or_else(|| "-".to_owned())))
         .and(format!(" {}  ", char::from(line.state)))
         .and(format!("{}{}", "  ".repeat(process.depth.min(MAX_DEPTH)), shown_name(process)))
 }
@@ -249,7 +276,7 @@ fn error(cores: f64, is_busy: bool) -> String {
 }
 
 /// What no line has: processes that came and went, and, of a cut list, those that have none.
-pub fn rest(snapshot: &Snapshot) -> Vec<TintedLine> {
+pub fn rest(snapshot: &Snapshot, is_contained: bool) -> Vec<TintedLine> {
     let mut lines = Vec::new();
     let rest = &snapshot.rest;
     let cores = |millionths: i64| four_digits(millionths as f64 / 1e6);
@@ -260,9 +287,10 @@ pub fn rest(snapshot: &Snapshot) -> Vec<TintedLine> {
             names => format!("  {}", names.join(", ")),
         };
         let text = format!(
-            "{:>16}{:>7}  ({} ended or came and went){names}",
+            "{:>16}{:>7}  ({}{} ended or came and went){names}",
             "",
             cores(i64::from(unlisted.max(0))),
+            if is_contained { "processes outside of this container, and " } else { "" },
             rest.ended
         );
         lines.push(TintedLine::tinted(text, Tint::Dim));
@@ -297,6 +325,9 @@ mod tests {
             cpu: ProcessCpu { used, error: 4_000, system: 0, waited: Some(0) },
             resident_bytes: u64::from(pid) << 20,
             io: None,
+            nice: -5,
+            virtual_bytes: 3 << 30,
+            cpu_time_ms: 187_420,
         }
     }
 
@@ -345,16 +376,41 @@ mod tests {
     }
 
     #[test]
+    fn a_wide_row_has_what_top_has_beside() {
+        let mut snapshot = snapshot();
+        snapshot.values.push(MEM_TOTAL, observe::host::values::WHOLE, 16 << 20);
+        snapshot.values.sort();
+        let all = shown(&snapshot, &Accounts::default(), &TableChoice::default());
+        let heading = heading(ProcessOrder::Cpu, "4, 1 run", 120).text(Colour::Off);
+        let row = row(&all[0], &snapshot, &Accounts::default(), 120).text(Colour::Off);
+        let expected = [
+            "    pid user     nice %core↓    ± %host wait%   virt    rss  mem%   MB/s  cpu time    age S  command  4, 1 run\n",
+            "      4 0          -5  98.04  0.4  98.0   0.0   3.0G   4.0M  25.0      -   3:07.42    12s S  cc1 x.c\n",
+        ];
+        assert_eq!([heading.as_str(), row.as_str()], expected);
+        assert_eq!([0, 359_999_990, 360_000_000].map(cpu_time), ["0:00.00", "5999:59.99", "100h00"]);
+    }
+
+    #[test]
+    fn what_others_of_the_machine_use_is_not_called_ended_in_a_container() {
+        let mut snapshot = Snapshot::default();
+        (snapshot.rest.unlisted, snapshot.rest.ended) = (Some(1_500_000), 2);
+        let text = |is_contained| rest(&snapshot, is_contained)[0].text(Colour::Off);
+        assert!(text(false).ends_with("  150.0  (2 ended or came and went)\n"));
+        assert!(text(true).ends_with("  150.0  (processes outside of this container, and 2 ended or came and went)\n"));
+    }
+
+    #[test]
     fn a_row_has_its_figures_below_their_headings() {
         let snapshot = snapshot();
         let all = shown(&snapshot, &Accounts::default(), &TableChoice::default());
-        let heading = heading(ProcessOrder::Cpu, "4, 1 run").text(Colour::Off);
+        let heading = heading(ProcessOrder::Cpu, "4, 1 run", 80).text(Colour::Off);
         assert_eq!(heading, "    pid user     %core↓    ± %host wait%    rss   MB/s    age S  command  4, 1 run\n");
         assert_eq!(
-            row(&all[0], &snapshot, &Accounts::default()).text(Colour::Off),
+            row(&all[0], &snapshot, &Accounts::default(), 80).text(Colour::Off),
             "      4 0         98.04  0.4  98.0   0.0   4.0M      -    12s S  cc1 x.c\n"
         );
-        assert!(row(&all[1], &snapshot, &Accounts::default()).text(Colour::Off).ends_with("  \\x1b[2Jsh\n"));
+        assert!(row(&all[1], &snapshot, &Accounts::default(), 80).text(Colour::Off).ends_with("  \\x1b[2Jsh\n"));
         assert_eq!([0.0, 0.00312, 0.98, 1.5, 12.04].map(four_digits), ["0", "0.312", "98.00", "150.0", "1204"]);
     }
 }

@@ -44,7 +44,8 @@ pub fn sentence(verdict: &HostVerdict<'_>) -> String {
     let times = |what: &str| format!("{measure:.0} {what}{}", if measure == 1.0 { "" } else { "s" });
     match verdict.trouble {
         HostTrouble::OutOfMemory => {
-            format!("the kernel ended {} for want of memory", times("process").replace("processs", "processes"))
+            let whom = if place.is_empty() { String::new() } else { format!(": {place}") };
+            format!("the kernel ended {} for want of memory{whom}", times("process").replace("processs", "processes"))
         }
         HostTrouble::SilentFileSystem => format!("{place} does not answer"),
         HostTrouble::FullFileSystem => format!("{place} is {whole} % full"),
@@ -71,7 +72,7 @@ pub fn sentence(verdict: &HostVerdict<'_>) -> String {
 /// What would help.
 pub fn advice(trouble: HostTrouble) -> &'static str {
     match trouble {
-        HostTrouble::OutOfMemory => "less in memory at once, or more of it; the kernel's log names the process",
+        HostTrouble::OutOfMemory => "less in memory at once, or more of it; dmesg tells whom the kernel ended, and why",
         HostTrouble::SilentFileSystem => "see whether its server is there; what touches it hangs",
         HostTrouble::FullFileSystem => "free some: inodes count as bytes do (df -i)",
         HostTrouble::ShortOfMemory => "fewer or smaller programs; mh fit says how many more fit",
@@ -90,8 +91,10 @@ pub fn advice(trouble: HostTrouble) -> &'static str {
 pub fn headline(interval: &HostInterval<'_>) -> TintedLine {
     let found = verdicts(interval);
     let Some(first) = found.first() else {
-        let waits = if interval.earlier.is_some() { "nothing is held back" } else { "looking" };
-        return TintedLine::tinted("ok", Tint::Good).and(format!("  {waits}"));
+        if interval.earlier.is_none() {
+            return TintedLine::tinted("the first figures come after one interval", Tint::Dim);
+        }
+        return TintedLine::tinted("ok", Tint::Good).and("  nothing is held back");
     };
     let more = if found.len() > 1 { format!("   {} more: v", found.len() - 1) } else { String::new() };
     TintedLine::tinted(word(first.trouble), tint(first.trouble)).and(format!("  {}{more}", sentence(first)))
@@ -101,7 +104,8 @@ pub fn headline(interval: &HostInterval<'_>) -> TintedLine {
 pub fn all(interval: &HostInterval<'_>) -> Vec<TintedLine> {
     let found = verdicts(interval);
     if found.is_empty() {
-        return vec![headline(interval)];
+        let words = HostTrouble::ALL.map(word).join(", ");
+        return vec![headline(interval), TintedLine::tinted(format!("    looked for: {words}"), Tint::Dim)];
     }
     let both = |verdict: &HostVerdict<'_>| {
         let what =
@@ -158,5 +162,7 @@ mod tests {
         };
         assert_eq!(sentence(&verdict(1.0)), "the kernel ended 1 process for want of memory");
         assert_eq!(sentence(&verdict(2.0)), "the kernel ended 2 processes for want of memory");
+        let named = HostVerdict { place: "mysqld/7141", ..verdict(1.0) };
+        assert_eq!(sentence(&named), "the kernel ended 1 process for want of memory: mysqld/7141");
     }
 }

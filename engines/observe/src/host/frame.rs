@@ -28,6 +28,7 @@ mod section {
     pub(super) const PROCESSES: u64 = 7;
     pub(super) const REST: u64 = 8;
     pub(super) const FINDINGS: u64 = 9;
+    pub(super) const OOM_VICTIMS: u64 = 10;
 }
 
 /// Why a frame cannot be understood.
@@ -112,6 +113,10 @@ impl SnapshotEncoder {
         if !snapshot.findings.is_empty() {
             writer.section(section::FINDINGS, |writer| lists::write_findings(writer, &snapshot.findings));
         }
+        if !snapshot.oom_victims.is_empty() {
+            writer
+                .section(section::OOM_VICTIMS, |writer| snapshot.oom_victims.iter().for_each(|name| writer.text(name)));
+        }
         self.earlier = Some(snapshot);
         (kind, writer.into_bytes())
     }
@@ -166,6 +171,7 @@ impl SnapshotDecoder {
                 section::PROCESSES => snapshot.processes = self.texts.read_lines(&mut part)?,
                 section::REST => snapshot.rest = lists::read_rest(&mut part)?,
                 section::FINDINGS => snapshot.findings = lists::read_findings(&mut part)?,
+                section::OOM_VICTIMS => snapshot.oom_victims = lists::read_victims(&mut part)?,
                 _ => {}
             }
         }

@@ -70,6 +70,9 @@ fn line(row: &ProcessRow, later: &HostSample, page_bytes: u64, texts: &mut Proce
             waited: row.wait_cores.map(millionths),
         },
         resident_bytes: stat.resident_pages.saturating_mul(page_bytes),
+        nice: stat.nice,
+        virtual_bytes: stat.virtual_bytes,
+        cpu_time_ms: process.cpu.total_ns.unwrap_or(0) / 1_000_000,
         io: None,
     })
 }

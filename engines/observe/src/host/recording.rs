@@ -27,6 +27,8 @@ pub struct HostFacts {
     pub version: String,
     /// Rights that the numbers needed.
     pub tier: String,
+    /// Whether it is seen from a PID namespace of its own (a container): others' processes are not listed, and use its CPUs.
+    pub is_contained: bool,
 }
 
 /// Writes snapshots to a file.

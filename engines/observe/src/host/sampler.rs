@@ -4,6 +4,7 @@
 use super::fields::*;
 use super::file_systems::FileSystemProbe;
 use super::groups::GroupReader;
+use super::oom;
 use super::processes::{HeldSince, ProcessTexts, lines, rest, thread_lines};
 use super::snapshot::{HostMoment, ProcessId, ProcessTransfer, Snapshot};
 use super::sources::{cpu, disk, memory, network, waiting};
@@ -31,6 +32,7 @@ pub struct SnapshotSampler {
     since: HeldSince,
     slow: SlowValues,
     transfers: HashMap<ProcessId, (u64, ProcessTransfer)>,
+    oom_kills: Option<u64>,
     page_bytes: u64,
 }
 
@@ -73,6 +75,7 @@ impl SnapshotSampler {
             since: HeldSince::default(),
             slow: SlowValues::default(),
             transfers: HashMap::new(),
+            oom_kills: None,
             page_bytes: rustix::param::page_size() as u64,
         })
     }
@@ -91,10 +94,20 @@ impl SnapshotSampler {
                 snapshot.values.push(THREAD_BUSIEST, WHOLE, busiest_millicores(since.interval));
                 snapshot.values.sort();
                 self.read_transfers(&mut snapshot);
+                snapshot.oom_victims = self.oom_victims(&snapshot.values, since.earlier.at_ns);
             }
             None => snapshot.rest.count = u32::try_from(sample.processes.len()).unwrap_or(u32::MAX),
         }
         snapshot
+    }
+
+    /// Whom the kernel ended since `since_ns`; its log is read only if it ended somebody.
+    fn oom_victims(&mut self, values: &Values, since_ns: u64) -> Vec<String> {
+        let now = values.get(OOM_KILLS);
+        let has_grown = now.zip(self.oom_kills).is_some_and(|(now, before)| now > before);
+        self.oom_kills = now;
+        // The log has a clock of its own, which is within a second of this one.
+        if has_grown { oom::victims(&self.host, since_ns.saturating_sub(1_000_000_000)) } else { Vec::new() }
     }
 
     fn values(&mut self, sample: &HostSample) -> Values {

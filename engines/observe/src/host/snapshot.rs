@@ -22,6 +22,8 @@ pub struct Snapshot {
     pub rest: ProcessRest,
     /// Threads that cannot go faster.
     pub findings: Vec<ThreadFinding>,
+    /// `name/PID` of those that the kernel ended for want of memory since the moment before, if its log may be read.
+    pub oom_victims: Vec<String>,
 }
 
 /// A moment on the clocks that matter.
@@ -54,6 +56,12 @@ pub struct ProcessLine {
     pub cpu: ProcessCpu,
     /// Resident memory in bytes.
     pub resident_bytes: u64,
+    /// Its nice value.
+    pub nice: i8,
+    /// Size of its address space in bytes.
+    pub virtual_bytes: u64,
+    /// CPU time since it began, in milliseconds.
+    pub cpu_time_ms: u64,
     /// Bytes that it read and wrote below the page cache, a second; none where it was not looked at or may not be.
     pub io: Option<ProcessTransfer>,
 }

@@ -69,7 +69,7 @@ pub struct HostVerdict<'a> {
     pub trouble: HostTrouble,
     /// The thread it is about.
     pub thread: Option<&'a ThreadFinding>,
-    /// The disk, file system or interface it is about; empty where it is none.
+    /// The disk, file system, interface or victim it is about; empty where it is none.
     pub place: &'a str,
     /// How bad: a share of 0 to 1, a number of events, or seconds to full, by kind.
     pub measure: f64,
@@ -127,7 +127,8 @@ fn plain(trouble: HostTrouble, place: &str, measure: f64) -> HostVerdict<'_> {
 
 fn memory<'a>(interval: &HostInterval<'a>, found: &mut Vec<HostVerdict<'a>>) {
     if let Some(kills) = interval.growth(OOM_KILLS).filter(|kills| *kills > 0) {
-        found.push(plain(HostTrouble::OutOfMemory, "", kills as f64));
+        let victim = interval.later.oom_victims.first().map_or("", String::as_str);
+        found.push(plain(HostTrouble::OutOfMemory, victim, kills as f64));
     }
     let waits = interval.share(PSI_MEMORY_FULL).unwrap_or(0.0);
     let share = |left: FieldId, all: FieldId| {

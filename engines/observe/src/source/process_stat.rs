@@ -26,6 +26,12 @@ pub struct StatLine {
     pub threads: u32,
     /// When it began, in clock ticks after boot: with the number, what tells it from a later one.
     pub start_ticks: u64,
+    /// Its nice value; older recordings have none.
+    #[serde(default)]
+    pub nice: i8,
+    /// Size of its address space; older recordings have none.
+    #[serde(default)]
+    pub virtual_bytes: u64,
     /// Resident pages.
     pub resident_pages: u64,
     /// The CPU that it ran on last.
@@ -93,9 +99,13 @@ pub fn parse(text: &[u8]) -> Option<(&[u8], StatLine)> {
     let state = ThreadState::of(letter)?;
     // Columns are counted from 1 in proc_pid_stat(5); the parent is 4.
     let mut values = [0_u64; 43];
-    for value in &mut values[4..] {
+    let mut nice = 0;
+    for (at, value) in values.iter_mut().enumerate().skip(4) {
         let Some(word) = columns.next() else { break };
-        // Negative numbers (terminal, priority) are none of ours.
+        if at == 19 {
+            nice = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok()).unwrap_or(0);
+        }
+        // Negative numbers (terminal, priority) are none of ours, but for the nice value.
         *value = number(word).unwrap_or(0);
     }
     let line = StatLine {
@@ -108,6 +118,8 @@ pub fn parse(text: &[u8]) -> Option<(&[u8], StatLine)> {
         children_system_ticks: values[17],
         threads: narrow(values[20]),
         start_ticks: values[22],
+        nice,
+        virtual_bytes: values[23],
         resident_pages: values[24],
         cpu: u32::try_from(values[39]).ok(),
         block_ticks: values[42],
@@ -123,7 +135,7 @@ fn narrow(value: u64) -> u32 {
 mod tests {
     use super::*;
 
-    const REST: &str = "R 7 7 7 0 -1 4194560 1 2 3 4 500 60 7 8 20 0 3 0 4711 99 123 18446744073709551615 \
+    const REST: &str = "R 7 7 7 0 -1 4194560 1 2 3 4 500 60 7 8 15 -5 3 0 4711 99 123 18446744073709551615 \
         1 1 0 0 0 0 0 0 0 0 0 0 17 5 0 0 42 0 0 0 0 0 0 0 0 0 0";
 
     #[test]
@@ -136,6 +148,7 @@ mod tests {
             assert_eq!((line.user_ticks, line.system_ticks), (500, 60));
             assert_eq!((line.children_user_ticks, line.children_system_ticks), (7, 8));
             assert_eq!((line.start_ticks, line.resident_pages), (4711, 123));
+            assert_eq!((line.nice, line.virtual_bytes), (-5, 99));
             assert_eq!((line.cpu, line.block_ticks), (Some(5), 42));
         }
     }

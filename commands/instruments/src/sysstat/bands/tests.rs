@@ -101,7 +101,7 @@ fn disks_at_rest_are_folded_and_what_does_not_fit_is_counted() {
     let interval = HostInterval::new(Some(&earlier), &later);
     let all = text(&disks(&interval, None, 99));
     assert!(all.contains(" sd8        9%     9     0    0.0    0.0 0.8ms   0.0\n"), "{all}");
-    assert!(all.lines().count() >= 11 && all.contains("at rest"), "{all}");
+    assert!(all.lines().count() >= 11 && all.contains("3 disks idle"), "{all}");
     let few = text(&disks(&interval, None, 4));
     assert_eq!(few.lines().count(), 4);
     assert!(few.lines().last().is_some_and(|last| last.contains("less busy")), "{few}");
@@ -145,7 +145,7 @@ fn lost_packets_full_file_systems_and_silent_ones_stand_out() {
     };
     let (earlier, later) = (net(1), net(2));
     let shown = text(&network(&HostInterval::new(Some(&earlier), &later), None, 9));
-    assert!(shown.contains(" eth0          8.0     2.0 lost 7/s\n") && shown.contains("1 rest"), "{shown}");
+    assert!(shown.contains(" eth0          8.0     2.0 lost 7/s\n") && shown.contains("1 idle"), "{shown}");
     let later = snapshot(
         2,
         &[
@@ -161,7 +161,27 @@ fn lost_packets_full_file_systems_and_silent_ones_stand_out() {
     let filling = [("/var".to_owned(), 21_600.0)];
     let standing = BandContext { filling: &filling, ..BandContext::default() };
     let shown = file_systems(&HostInterval::new(None, &later), &standing, 2).text(Colour::Off);
-    assert_eq!(shown, "fs   /nfs silent  /var 91 %, full in 6h00   +1 up to 10 %\n");
+    assert_eq!(shown, "fs   /nfs silent  /var 91 %, full in 6h00   +1 at most 10 %\n");
+}
+
+#[test]
+fn all_devices_are_idle_ones_too_and_each_file_system() {
+    let at = |second: u64| {
+        let disks = [(DISK_BUSY, "sda", second * 400_000_000), (DISK_BUSY, "sdb", 5)];
+        let links = [(NET_RECEIVED, "eth0", second * 1_000_000), (NET_RECEIVED, "lo", 5)];
+        let place = [(FS_SIZE, "/var", 100 << 30), (FS_USED, "/var", 91 << 30), (FS_FREE, "/var", 9 << 30)];
+        snapshot(second, &disks.into_iter().chain(links).chain(place).collect::<Vec<_>>())
+    };
+    let (earlier, later) = (at(1), at(2));
+    let interval = HostInterval::new(Some(&earlier), &later);
+    let shown = text(&all_devices(&interval, &BandContext::default(), 53, 20));
+    assert!(
+        ["\n sda ", "\n sdb ", " eth0 ", " lo ", " tcp 0 retrans 0.0%"].iter().all(|row| shown.contains(row)),
+        "{shown}"
+    );
+    assert!(shown.contains("\n /var                          91%   100G   9.0G      -%\n"), "{shown}");
+    let few = text(&all_devices(&interval, &BandContext::default(), 53, 4));
+    assert!(few.lines().count() == 4 && few.ends_with(" +3 lines that do not fit\n"), "{few}");
 }
 
 #[test]

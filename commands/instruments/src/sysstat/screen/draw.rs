@@ -41,7 +41,7 @@ fn lines(screen: &HostScreen, width: usize, height: usize) -> Vec<TintedLine> {
         }
         Sheet::Metrics => lines.extend(export::metrics(&interval).into_iter().skip(screen.top)),
         Sheet::Process => lines.extend(process_sheet(screen)),
-        Sheet::None => lines.extend(processes(screen, height.saturating_sub(lines.len() + 1))),
+        Sheet::None => lines.extend(processes(screen, height.saturating_sub(lines.len() + 1), width)),
     }
     lines
 }
@@ -74,7 +74,7 @@ fn of_all(screen: &HostScreen, place: usize) -> String {
 }
 
 /// The heading and as many processes as there is room for.
-fn processes(screen: &HostScreen, room: usize) -> Vec<TintedLine> {
+fn processes(screen: &HostScreen, room: usize, width: usize) -> Vec<TintedLine> {
     let snapshot = &screen.shown.later;
     let all = shown(snapshot, &screen.accounts, &screen.choice);
     let mut tail = bands::process_count(snapshot);
@@ -82,11 +82,11 @@ fn processes(screen: &HostScreen, room: usize) -> Vec<TintedLine> {
         tail = format!("{} of {tail}", all.len());
     }
     // Little room is for processes alone.
-    let rest = if room >= 6 { rest(snapshot) } else { Vec::new() };
+    let rest = if room >= 6 { rest(snapshot, screen.facts.is_contained) } else { Vec::new() };
     let for_rows = room.saturating_sub(1 + rest.len());
     let first = first_row(screen, &all, for_rows);
-    let mut lines = vec![heading(screen.choice.order, &tail)];
-    lines.extend(all.iter().skip(first).take(for_rows).map(|process| row(process, snapshot, &screen.accounts)));
+    let mut lines = vec![heading(screen.choice.order, &tail, width)];
+    lines.extend(all.iter().skip(first).take(for_rows).map(|process| row(process, snapshot, &screen.accounts, width)));
     if lines.len() + rest.len() <= room.max(1) {
         lines.extend(rest);
     }

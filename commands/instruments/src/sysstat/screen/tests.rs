@@ -1,9 +1,9 @@
 //! The screen at every size, and its keys.
 
 use super::*;
-use observe::host::fields::{CPU_IDLE, CPU_USER, CPUS_ONLINE, MEM_AVAILABLE, MEM_TOTAL};
+use observe::host::fields::*;
 use observe::host::snapshot::{ProcessCpu, ProcessId, ProcessLine, ProcessText, Snapshot};
-use observe::host::values::{MetricKey, WHOLE};
+use observe::host::values::{InstanceNames, MetricKey, WHOLE};
 use terminal::full_screen::drawn;
 
 fn snapshot(second: u64) -> Snapshot {
@@ -15,6 +15,12 @@ fn snapshot(second: u64) -> Snapshot {
     {
         snapshot.values.push(field, WHOLE, value);
     }
+    let mut names = InstanceNames::default();
+    let cpu = names.number("cpu0").expect("room");
+    for (field, value) in [(EACH_USER, now / 2), (EACH_SYSTEM, 0), (EACH_IRQ, 0), (EACH_STEAL, 0), (EACH_IDLE, now)] {
+        snapshot.values.push(field, cpu, value);
+    }
+    snapshot.names = Arc::new(names);
     snapshot.values.sort();
     for pid in 1..40 {
         snapshot.processes.push(ProcessLine {
@@ -135,6 +141,19 @@ fn a_process_of_another_host_takes_no_orders() {
     screen.key(Key::Down);
     press(&mut screen, "k");
     assert!(screen.prompt.is_none() && screen.said.contains("take no orders"));
+}
+
+#[test]
+fn keys_of_bands_have_an_effect_at_every_size() {
+    for (columns, rows) in [(80, 24), (120, 40), (200, 60)] {
+        for key in ["1", "3", "6", "e", "v"] {
+            let mut screen = screen();
+            let before = drawn(&screen, columns, rows);
+            press(&mut screen, key);
+            // On a high screen verdicts are all there before.
+            assert!(drawn(&screen, columns, rows) != before || key == "v" && rows >= 40, "{key} at {columns}x{rows}");
+        }
+    }
 }
 
 #[test]

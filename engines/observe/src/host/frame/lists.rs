@@ -14,7 +14,7 @@ use std::sync::Arc;
 const PROCESSES_MAX: usize = 1 << 18;
 
 /// Columns of a line, as numbers; what may be missing is one more than it is.
-const COLUMNS: usize = 11;
+const COLUMNS: usize = 14;
 type Columns = [u64; COLUMNS];
 
 fn columns_of(line: &ProcessLine) -> Columns {
@@ -31,14 +31,20 @@ fn columns_of(line: &ProcessLine) -> Columns {
         or_none(line.cpu.waited.map(u64::from)),
         or_none(line.io.map(|io| io.read)),
         or_none(line.io.map(|io| io.written)),
+        u64::try_from(i64::from(line.nice) + NICE_ZERO).unwrap_or(0),
+        line.virtual_bytes / KIB,
+        line.cpu_time_ms,
     ]
 }
 
 const KIB: u64 = 1024;
+/// A nice value of 0; 0 is of a writer that knows none.
+const NICE_ZERO: i64 = 21;
 
 fn line_of(id: ProcessId, text: &Arc<ProcessText>, columns: &Columns) -> ProcessLine {
     let small = |column: u64| u32::try_from(column).unwrap_or(u32::MAX);
-    let [state, parent, user, threads, resident, used, error, system, waited, read, written] = *columns;
+    let [state, parent, user, threads, resident, used, error, system, waited, read, written, nice, size, time] =
+        *columns;
     let io = read.checked_sub(1).zip(written.checked_sub(1));
     ProcessLine {
         id,
@@ -54,6 +60,12 @@ fn line_of(id: ProcessId, text: &Arc<ProcessText>, columns: &Columns) -> Process
             waited: waited.checked_sub(1).map(small),
         },
         resident_bytes: resident.saturating_mul(KIB),
+        nice: i64::try_from(nice)
+            .ok()
+            .filter(|nice| *nice > 0)
+            .map_or(0, |nice| i8::try_from(nice - NICE_ZERO).unwrap_or(0)),
+        virtual_bytes: size.saturating_mul(KIB),
+        cpu_time_ms: time,
         io: io.map(|(read, written)| ProcessTransfer { read, written }),
     }
 }
@@ -144,6 +156,15 @@ impl KnownTexts {
         }
         Ok(lines)
     }
+}
+
+/// Victims of the kernel: texts one after the other.
+pub(super) fn read_victims(part: &mut FrameReader<'_>) -> Result<Vec<String>, FrameError> {
+    let mut victims = Vec::new();
+    while !part.is_empty() {
+        victims.push(part.text("a name")?);
+    }
+    Ok(victims)
 }
 
 pub(super) fn write_rest(writer: &mut FrameWriter, rest: &ProcessRest) {

@@ -18,6 +18,9 @@ fn line(pid: u32, used: u32) -> ProcessLine {
         threads: 3,
         cpu: ProcessCpu { used, error: 4, system: 1, waited: Some(0) },
         resident_bytes: 4096,
+        nice: -5,
+        virtual_bytes: 8192,
+        cpu_time_ms: 1_234,
         io: pid.is_multiple_of(2).then_some(ProcessTransfer { read: 0, written: 9 }),
     }
 }
@@ -34,6 +37,7 @@ fn snapshot(step: u64) -> Snapshot {
             ended_names: vec!["sh".into()],
             ..ProcessRest::default()
         },
+        oom_victims: if step.is_multiple_of(2) { vec!["p9/9".into()] } else { Vec::new() },
         findings: vec![ThreadFinding {
             limit: Limit::IoBound,
             pid: 2,
