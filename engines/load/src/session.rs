@@ -5,9 +5,9 @@ use crate::ledger::Failing;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// A parameter of a prepared statement.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Parameter<'a> {
+/// A parameter of a prepared statement. It owns its text, whose memory the next transaction uses again.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parameter {
     /// No value.
     Null,
     /// A whole number.
@@ -15,7 +15,7 @@ pub enum Parameter<'a> {
     /// A binary fraction.
     Real(f64),
     /// Text.
-    Text(&'a str),
+    Text(String),
 }
 
 /// A statement to send.
@@ -26,7 +26,7 @@ pub struct Request<'a> {
     /// Its text, in the target's dialect.
     pub text: &'a str,
     /// Values for its places.
-    pub parameters: &'a [Parameter<'a>],
+    pub parameters: &'a [Parameter],
 }
 
 impl<'a> Request<'a> {

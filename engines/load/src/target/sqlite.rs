@@ -93,7 +93,7 @@ impl SqliteSession {
     }
 }
 
-fn run(statement: &mut Statement<'_>, parameters: &[Parameter<'_>], keeps_row: bool) -> Result<Reply, Error> {
+fn run(statement: &mut Statement<'_>, parameters: &[Parameter], keeps_row: bool) -> Result<Reply, Error> {
     for (index, parameter) in parameters.iter().enumerate() {
         statement.raw_bind_parameter(index + 1, parameter)?;
     }
@@ -128,7 +128,7 @@ fn failing(error: &Error) -> Failing {
     }
 }
 
-impl ToSql for Parameter<'_> {
+impl ToSql for Parameter {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
             Parameter::Null => ValueRef::Null,
@@ -157,7 +157,7 @@ mod tests {
         let plain = Request::plain("create table t (a integer, b text); insert into t values (1, 'x'), (2, null)");
         assert_eq!(ask(&mut *session, &plain), Ok(Reply::Done { rows: 0, last_row: None }));
         session.keep_last_row(true);
-        let parameters = [Parameter::Integer(2), Parameter::Text("x")];
+        let parameters = [Parameter::Integer(2), Parameter::Text("x".to_owned())];
         let prepared = Request {
             prepared: Some(0),
             text: "select a, b from t where a = ?1 or b = ?2 order by a",
