@@ -29,9 +29,10 @@ const GENERATOR_WAS_LIMIT: u8 = 3;
 
 fn command() -> Command {
     LoadArgs::augment_args(Command::new("load")).after_help(
-        "Examples:\n  mh load                              a small SQLite database in a temporary directory, ten seconds\n  \
-         mh load echo -c 8 --rate 5000        a server of our own, whose times are known\n  \
-         mh load sqlite:FILE 'select 1'       a statement of yours, over and over\n\n\
+        "Examples:\n  mh load                                   a SQLite database in a temporary directory, ten seconds\n  \
+         mh load echo -c 8 --rate 5000             a server of our own, whose times are known\n  \
+         mh load postgres:///app 'select now()'    a statement of yours, over and over\n  \
+         mh load postgres:///app -R 200..2000@60s  more and more of it\n\n\
          Exit codes: 0 measured, 1 an error ended the run, 2 wrong command line, 3 the generator was the limit",
     )
 }
@@ -55,7 +56,9 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     conclude(context, &args, &prepared, &report)
 }
 
+/// Something that could not be done; said as `could not MESSAGE`, which the engine's messages begin with already.
 fn environment(message: String) -> Failure {
+    let message = message.strip_prefix("could not ").map(str::to_owned).unwrap_or(message);
     Failure::Environment { command: NAME, message }
 }
 
@@ -69,7 +72,7 @@ fn conclude(context: &Context, args: &LoadArgs, prepared: &Prepared, report: &Ru
         report::write_hgrm(path, report)?;
     }
     if let Some(error) = &report.error {
-        context.messages.error(NAME, &format!("end the run in its time: {error}"), &[]);
+        context.messages.conclusion(NAME, &format!("the run ended early: {error}"));
         return Ok(Outcome::Partial);
     }
     Ok(match report.late {

@@ -30,7 +30,7 @@ pub fn opening(prepared: &Prepared) -> String {
 
 /// Names of the columns of [`interval`].
 pub fn heading() -> String {
-    "    TIME      DONE/s    FAILED   WAITING   RESPONSE p50       p95       p99   SERVICE p95   SLIP p99   SERVER CPU/tx\n"
+    "    TIME      DONE/s    FAILED  UNDER WAY  RESPONSE p50       p95       p99   SERVICE p95   SLIP p99   SERVER CPU/tx\n"
         .to_owned()
 }
 
@@ -42,7 +42,7 @@ pub fn interval(report: &IntervalReport<'_>) -> String {
     let time = if report.is_warmup { "warm-up".to_owned() } else { format!("{:.0} s", report.at_seconds) };
     let cost = report.cost.map_or_else(|| "-".to_owned(), |cost| per_transaction(&cost, ledger.succeeded()));
     format!(
-        "{time:>8} {:>11.1} {:>9} {:>9} {:>14} {:>9} {:>9} {:>13} {:>10} {cost:>15}\n",
+        "{time:>8} {:>11.1} {:>9} {:>10} {:>13} {:>9} {:>9} {:>13} {:>10} {cost:>15}\n",
         ledger.succeeded() as f64 / seconds,
         ledger.failures() + ledger.dropped,
         ledger.sent.saturating_sub(ledger.succeeded() + ledger.failures()),
@@ -78,6 +78,7 @@ pub fn end(prepared: &Prepared, report: &RunReport) -> String {
     );
     counts(&mut text, report);
     match &report.late {
+        _ if ledger.succeeded() == 0 => return text,
         Late::Generator { reason } => {
             let advice = "No percentiles: they would be the generator's. More of its threads (-j), a lower --rate, or another machine for it.";
             let _written = writeln!(text, "The generator was the limit: {reason}.\n{advice}");

@@ -35,15 +35,9 @@ impl Target for Server {
     }
 }
 
+/// Its words have their cause in them.
 fn lost(error: WireError) -> SessionLost {
-    use std::error::Error;
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    SessionLost(text)
+    SessionLost(error.to_string())
 }
 
 struct ServerSession {
