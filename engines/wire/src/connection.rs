@@ -4,6 +4,7 @@
 use crate::address::{Protocol, ServerAddress};
 use crate::channel::WireChannel;
 use crate::error::WireError;
+use crate::mysql::MySqlSession;
 use crate::postgres::PostgresSession;
 use crate::reply::{Keeping, Reply, ReplyTally, TextRows};
 use crate::socket::WaitLimit;
@@ -25,6 +26,7 @@ pub struct Connection {
 #[derive(Debug)]
 enum Session {
     Postgres(PostgresSession),
+    MySql(MySqlSession),
 }
 
 /// What a statement did that was waited for.
@@ -57,7 +59,10 @@ impl Connection {
                 let (channel, session) = PostgresSession::connect(address, deadline)?;
                 (channel, Session::Postgres(session))
             }
-            Protocol::MySql => return Err(WireError::Request("MySQL's protocol is not spoken yet")),
+            Protocol::MySql => {
+                let (channel, session) = MySqlSession::connect(address, deadline)?;
+                (channel, Session::MySql(session))
+            }
         };
         let tally = ReplyTally::default();
         let mut connection = Self { channel, session, tally, waiting: 0, is_nonblocking: false, keeps_last_row: false };
@@ -69,6 +74,7 @@ impl Connection {
     pub fn server_version(&self) -> &str {
         match &self.session {
             Session::Postgres(session) => session.version(),
+            Session::MySql(session) => session.version(),
         }
     }
 
@@ -76,6 +82,7 @@ impl Connection {
     pub fn server_pid(&self) -> u32 {
         match &self.session {
             Session::Postgres(session) => session.pid(),
+            Session::MySql(session) => session.id(),
         }
     }
 
@@ -113,6 +120,7 @@ impl Connection {
     pub fn queue_text(&mut self, sql: &str) -> Result<(), WireError> {
         match &mut self.session {
             Session::Postgres(session) => session.queue_text(&mut self.channel, sql)?,
+            Session::MySql(session) => session.queue_text(&mut self.channel, sql)?,
         }
         self.waiting += 1;
         Ok(())
@@ -125,6 +133,7 @@ impl Connection {
         }
         match &mut self.session {
             Session::Postgres(session) => session.queue_prepared(&mut self.channel, statement, values)?,
+            Session::MySql(session) => session.queue_prepared(&mut self.channel, statement, values)?,
         }
         self.waiting += 1;
         Ok(())
@@ -157,6 +166,7 @@ impl Connection {
         let is_awaited = self.waiting > 0;
         match &mut self.session {
             Session::Postgres(session) => session.step(&mut self.channel, &mut self.tally, is_awaited),
+            Session::MySql(session) => session.step(&mut self.channel, &mut self.tally),
         }
     }
 
@@ -197,11 +207,13 @@ impl Connection {
         self.blocking(|connection| {
             match &mut connection.session {
                 Session::Postgres(session) => session.queue_prepare(&mut connection.channel, sql)?,
+                Session::MySql(session) => session.queue_prepare(&mut connection.channel, sql)?,
             }
             connection.waiting += 1;
             connection.reply_of_one()?;
             match &mut connection.session {
                 Session::Postgres(session) => session.prepared(),
+                Session::MySql(session) => session.prepared(),
             }
         })
     }

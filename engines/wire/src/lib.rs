@@ -5,6 +5,7 @@ mod address;
 mod channel;
 mod connection;
 mod error;
+mod mysql;
 mod postgres;
 mod read_buffer;
 mod reply;

@@ -44,7 +44,7 @@ impl PostgresSession {
         }
         let mut channel = WireChannel::new(address.open(deadline)?);
         let greeting = login::login(&mut channel, address)?;
-        let login::Greeting { version, pid, secret } = greeting;
+        let login::PostgresGreeting { version, pid, secret } = greeting;
         Ok((channel, Self { version, pid, secret, statements: 0, parameters: Box::default() }))
     }
 

@@ -12,7 +12,6 @@ pub struct Statement {
 #[derive(Clone, Debug)]
 pub(crate) enum StatementName {
     Postgres(Box<str>),
-    #[expect(dead_code, reason = "the next protocol")]
     MySql(u32),
 }
 

@@ -17,19 +17,19 @@ const LOGIN_BYTES_MAX: usize = 64 << 10;
 
 /// What a server says of itself.
 #[derive(Debug, Default)]
-pub(super) struct Greeting {
+pub(super) struct PostgresGreeting {
     pub version: String,
     pub pid: i32,
     pub secret: i32,
 }
 
 /// Logs in on a fresh channel.
-pub(super) fn login(channel: &mut WireChannel, address: &ServerAddress) -> Result<Greeting, WireError> {
+pub(super) fn login(channel: &mut WireChannel, address: &ServerAddress) -> Result<PostgresGreeting, WireError> {
     let refused = |error: std::io::Error| WireError::Authentication(error.to_string());
     frontend::startup_message(address.startup_parameters(), &mut channel.output).map_err(refused)?;
     channel.send()?;
     authenticate(channel, address)?;
-    let mut greeting = Greeting::default();
+    let mut greeting = PostgresGreeting::default();
     loop {
         match next_message(channel)? {
             Message::BackendKeyData(body) => (greeting.pid, greeting.secret) = (body.process_id(), body.secret_key()),

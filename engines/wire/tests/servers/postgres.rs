@@ -1,6 +1,6 @@
 //! PostgreSQL itself: authentication, statements as text and prepared, errors, pipelines, a loop over many connections.
 
-use crate::{PATIENCE, address, connected};
+use crate::{PATIENCE, address, awaited, connected, done, shown};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::os::fd::AsFd;
 use testkit::postgres_server::PostgresServer;
@@ -18,22 +18,6 @@ fn by_socket(server: &PostgresServer) -> String {
 
 fn by_port(server: &PostgresServer, user: &str, password: &str) -> String {
     format!("postgres://{user}:{password}@127.0.0.1:{}/postgres", server.port())
-}
-
-/// The next reply of a connection that does not block.
-fn awaited(connection: &mut Connection) -> Reply {
-    loop {
-        let is_sent = connection.send().expect("the server reads");
-        if let Some(reply) = connection.next_reply().expect("the server answers") {
-            return reply;
-        }
-        let events = if is_sent { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };
-        poll(&mut [PollFd::new(&connection.as_fd(), events)], None).expect("it can be waited for");
-    }
-}
-
-fn done(rows: u64, affected: u64) -> Reply {
-    Reply::Done { rows, affected, last_row: None }
 }
 
 #[test]
@@ -57,15 +41,7 @@ fn statements_run_as_text_and_prepared() {
     assert_eq!(connection.next_reply().expect("an answer"), Some(done(0, 1)));
     assert_eq!(connection.next_reply().expect("an answer"), Some(done(0, 1)));
     let rows = connection.query("select a, b, c, d, e from t order by a").expect("an answer");
-    let shown: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| {
-            row.iter()
-                .map(|value| value.as_ref().map_or("NULL".into(), |value| String::from_utf8_lossy(value).into()))
-                .collect()
-        })
-        .collect();
-    assert_eq!(shown, [["-2", "NULL", "1.25", "NULL", "\\x"], ["1", "one", "10", "0.5", "\\x00ff"]]);
+    assert_eq!(shown(&rows), [["-2", "NULL", "1.25", "NULL", "\\x"], ["1", "one", "10", "0.5", "\\x00ff"]]);
     let both = connection.execute("update t set b = 'x'; select generate_series(1, 5)").expect("an answer");
     assert_eq!(both, Executed { rows: 5, affected: 2 });
     assert!(matches!(connection.queue_prepared(&insert, &[]), Err(WireError::Request(_))));

@@ -1,8 +1,6 @@
 //! A false PostgreSQL that lies: lengths, order, early ends, replies in single bytes. Each lie is an error, none a panic or a hang.
 
-use crate::{PATIENCE, address};
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use crate::{PATIENCE, address, false_server, read_some, say};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use wire::{Connection, Reply, WireError};
@@ -10,37 +8,32 @@ use wire::{Connection, Reply, WireError};
 const WELCOME: &[u8] =
     b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\x0017.0\0K\0\0\0\x0c\0\0\0\x07\0\0\0\x09Z\0\0\0\x05I";
 
-/// A server for one connection: it answers the login with `login` and, if that was right, the first request with `reply`, and hangs up.
-fn false_server(login: Vec<u8>, reply: Vec<u8>) -> (String, JoinHandle<()>) {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let port = listener.local_addr().expect("it has one").port();
-    let thread = std::thread::spawn(move || {
-        let Ok((mut client, _)) = listener.accept() else { return };
+/// It answers the login with `login` and, if that was right, the first request with `reply`, and hangs up.
+fn liar(login: Vec<u8>, reply: Vec<u8>) -> (String, JoinHandle<()>) {
+    let (port, thread) = false_server(move |mut client| {
         read_some(&mut client);
-        let _client_may_have_gone = client.write_all(&login);
-        if login != WELCOME {
-            return;
+        say(&mut client, &login);
+        if login == WELCOME {
+            read_some(&mut client);
+            say(&mut client, &reply);
         }
-        read_some(&mut client);
-        let _client_may_have_gone = client.write_all(&reply);
     });
-    (format!("postgres://u:p@127.0.0.1:{port}/d?sslmode=disable"), thread)
+    (address_of(port), thread)
 }
 
-fn read_some(client: &mut TcpStream) {
-    let mut bytes = [0; 4096];
-    let _client_may_have_gone = client.read(&mut bytes);
+fn address_of(port: u16) -> String {
+    format!("postgres://u:p@127.0.0.1:{port}/d?sslmode=disable")
 }
 
 fn login_error(login: &[u8]) -> WireError {
-    let (text, thread) = false_server(login.to_vec(), Vec::new());
+    let (text, thread) = liar(login.to_vec(), Vec::new());
     let error = Connection::connect(&address(&text), PATIENCE).expect_err("it is a lie");
     thread.join().expect("the false server ends");
     error
 }
 
 fn outcome(reply: &[u8]) -> Result<Option<Reply>, WireError> {
-    let (text, thread) = false_server(WELCOME.to_vec(), reply.to_vec());
+    let (text, thread) = liar(WELCOME.to_vec(), reply.to_vec());
     let mut connection = Connection::connect(&address(&text), PATIENCE).expect("the login is right");
     assert_eq!((connection.server_version(), connection.server_pid()), ("17.0", 7));
     connection.queue_text("select 1").expect("it is queued");
@@ -116,22 +109,18 @@ fn a_fatal_error_before_the_end_is_the_reason() {
 
 #[test]
 fn a_reply_may_come_byte_by_byte() {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let port = listener.local_addr().expect("it has one").port();
-    let thread = std::thread::spawn(move || {
-        let (mut client, _) = listener.accept().expect("a client comes");
-        client.set_nodelay(true).expect("it can be");
+    let (port, thread) = false_server(|mut client| {
         read_some(&mut client);
         for byte in WELCOME {
-            client.write_all(&[*byte]).expect("the client reads");
+            say(&mut client, &[*byte]);
         }
         read_some(&mut client);
         for byte in b"2\0\0\0\x04D\0\0\0\x0b\0\x01\0\0\0\x01xC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I" {
-            client.write_all(&[*byte]).expect("the client reads");
+            say(&mut client, &[*byte]);
             std::thread::sleep(Duration::from_micros(200));
         }
     });
-    let text = format!("postgres://u:p@127.0.0.1:{port}/d?sslmode=disable");
+    let text = address_of(port);
     let mut connection = Connection::connect(&address(&text), PATIENCE).expect("the login is right");
     connection.queue_text("select 'x'").expect("it is queued");
     connection.send().expect("it is written");
@@ -144,16 +133,13 @@ fn a_reply_may_come_byte_by_byte() {
 fn a_login_ends_in_time() {
     for chatter in [&b""[..], &b"S\0\0\0\x08a\0b\0".repeat(1000)] {
         let chatter = chatter.to_vec();
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-        let port = listener.local_addr().expect("it has one").port();
-        let thread = std::thread::spawn(move || {
-            let (mut client, _) = listener.accept().expect("a client comes");
+        let (port, thread) = false_server(move |mut client| {
             read_some(&mut client);
-            let _client_may_have_gone = client.write_all(b"R\0\0\0\x08\0\0\0\0");
-            while !chatter.is_empty() && client.write_all(&chatter).is_ok() {}
+            say(&mut client, b"R\0\0\0\x08\0\0\0\0");
+            while !chatter.is_empty() && say(&mut client, &chatter) {}
             read_some(&mut client);
         });
-        let text = format!("postgres://u:p@127.0.0.1:{port}/d?sslmode=disable");
+        let text = address_of(port);
         let error = Connection::connect(&address(&text), Duration::from_millis(200)).expect_err("it takes too long");
         assert!(matches!(error, WireError::TimedOut), "{error}");
         thread.join().expect("the false server ends");
