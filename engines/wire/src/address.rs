@@ -4,7 +4,11 @@
 mod environment;
 mod keywords;
 mod mysql_settings;
+mod option_files;
+mod password_file;
 mod postgres_settings;
+mod service_file;
+mod setting_files;
 mod uri;
 
 pub use environment::Environment;

@@ -55,7 +55,6 @@ impl Environment {
         self.home.as_deref().map(|home| home.join(name))
     }
 
-    #[expect(dead_code, reason = "for files of settings")]
     pub(super) fn in_system(&self, name: &str) -> Option<PathBuf> {
         self.system.as_deref().map(|system: &Path| system.join(name))
     }

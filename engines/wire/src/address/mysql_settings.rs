@@ -1,6 +1,7 @@
-//! From MySQL's settings to an address: what is not given comes from the environment, then from MySQL's defaults.
+//! From MySQL's settings to an address: what is not given comes from option files, the environment, MySQL's defaults.
 //! `localhost` without a port means the socket of this host, as the clients of MySQL have it.
 
+use super::option_files::OptionFiles;
 use super::{AddressError, AddressSettings, Endpoint, Environment, Protocol, ServerAddress, TlsMode, TlsSettings};
 use super::{port, setting_error};
 use std::path::{Path, PathBuf};
@@ -39,6 +40,10 @@ pub(super) fn address(given: AddressSettings, environment: &Environment) -> Resu
     let mut settings = with_own_names(given)?;
     let has_password_in_address = settings.contains_key("password");
     let names_port = settings.contains_key("port");
+    let files = OptionFiles::read(&files(environment))?;
+    for (name, value) in files.options.into_iter().filter(|(name, _)| OBEYED.contains(&name.as_str())) {
+        settings.entry(name).or_insert(value);
+    }
     for (name, variable) in VARIABLES {
         if let Some(value) = environment.get(variable) {
             settings.entry((*name).to_owned()).or_insert_with(|| value.to_owned());
@@ -58,8 +63,14 @@ pub(super) fn address(given: AddressSettings, environment: &Environment) -> Resu
         has_password_in_address,
         tls: tls(&mut take)?,
         session: Vec::new(),
-        notes: Vec::new(),
+        notes: files.notes,
     })
+}
+
+/// In the order of Debian's clients.
+fn files(environment: &Environment) -> Vec<PathBuf> {
+    let system = ["my.cnf", "mysql/my.cnf"].into_iter().filter_map(|name| environment.in_system(name));
+    system.chain(environment.in_home(".my.cnf")).collect()
 }
 
 /// `ssl_ca` and `sslrootcert` are `ssl-ca`.
@@ -154,6 +165,22 @@ mod tests {
         assert_eq!(mode("ssl=0").expect("known"), TlsMode::Disable);
         assert!(mode("ssl-mode=yes").is_err());
         assert_eq!(shown("mysql://h/?charset=x", &[]), "the address: the setting 'charset' is not known here");
+    }
+
+    #[test]
+    fn files_come_after_the_address_and_before_variables() {
+        let tree = testkit::tree::TempTree::new();
+        tree.file(".my.cnf", "[client]\nuser=f\npassword=secret\nhost=file\nport=5\nunknown-option=1\n");
+        let mut environment =
+            Environment::read(|name| Some(format!("v{}", name.len())).filter(|_| name == "MYSQL_HOST"));
+        environment.home = Some(tree.path().to_owned());
+        let address = |text: &str| ServerAddress::parse(text, &environment).expect("an address");
+        assert_eq!(address("mysql://").to_string(), "mysql://f@file:5/");
+        assert_eq!(address("mysql://g@h/d").to_string(), "mysql://g@h:5/d");
+        assert!(!address("mysql://").has_password_in_address());
+        assert_eq!(address("mysql://").password(), Some("secret"));
+        // A port of a file does not turn localhost into a host.
+        assert!(address("mysql://localhost").to_string().contains("socket="));
     }
 
     #[test]

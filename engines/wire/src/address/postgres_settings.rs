@@ -1,6 +1,9 @@
-//! From libpq's settings to an address: what is not given comes from the environment, then from libpq's defaults.
+//! From libpq's settings to an address: what is not given comes from a service, the environment, libpq's defaults and
+//! `.pgpass`.
 //! AddressSettings that libpq knows and that change who is trusted are refused here if they are not obeyed.
 
+use super::password_file::{self, PasswordFor};
+use super::service_file;
 use super::{AddressError, AddressSettings, Endpoint, Environment, Protocol, ServerAddress, TlsMode, TlsSettings};
 use super::{port, setting_error};
 use std::path::{Path, PathBuf};
@@ -50,6 +53,12 @@ pub(super) fn address(given: AddressSettings, environment: &Environment) -> Resu
     check(&given, "the address")?;
     let has_password_in_address = given.contains_key("password");
     let mut settings = given;
+    let service = settings.remove("service").or_else(|| environment.get("PGSERVICE").map(str::to_owned));
+    if let Some(service) = service.filter(|service| !service.is_empty()) {
+        let of_service = service_file::settings(&service, &service_files(environment))?;
+        check(&of_service, &format!("the service '{service}'"))?;
+        of_service.into_iter().for_each(|(name, value)| _ = settings.entry(name).or_insert(value));
+    }
     for (name, variable) in OBEYED {
         if let Some(value) = environment.get(variable) {
             settings.entry((*name).to_owned()).or_insert_with(|| value.to_owned());
@@ -59,22 +68,43 @@ pub(super) fn address(given: AddressSettings, environment: &Environment) -> Resu
     let user = take("user").or_else(|| environment.user.clone());
     let user = user.ok_or_else(|| AddressError::Syntax("the address names no user".to_owned()))?;
     let port = take("port").map_or(Ok(PORT), |text| port(&text, "the address"))?;
-    let place = place(take("host"), take("hostaddr"), port)?;
-    let password = take("password");
+    let (host, ip) = (take("host"), take("hostaddr"));
+    let host_of_password = host_of_password(host.as_deref(), ip.as_deref()).to_owned();
+    let place = place(host, ip, port)?;
+    let database = take("dbname").unwrap_or_else(|| user.clone());
+    let mut notes = Vec::new();
+    let password_file = take("passfile").map(PathBuf::from).or_else(|| environment.in_home(".pgpass"));
+    let password = take("password").or_else(|| {
+        let wanted = PasswordFor { host: &host_of_password, port, database: &database, user: &user };
+        password_file::password(&password_file?, &wanted, &mut notes)
+    });
     let tls = tls(&mut take, environment)?;
     let session =
         ["application_name", "options"].into_iter().filter_map(|name| Some((name.to_owned(), take(name)?))).collect();
     Ok(ServerAddress {
         protocol: Protocol::Postgres,
-        database: Some(take("dbname").unwrap_or_else(|| user.clone())),
+        database: Some(database),
         user,
         place,
         password,
         has_password_in_address,
         tls,
         session,
-        notes: Vec::new(),
+        notes,
     })
+}
+
+/// Where services are defined: the user's file, or the one named in its place, then the system's.
+fn service_files(environment: &Environment) -> Vec<PathBuf> {
+    let named = environment.get("PGSERVICEFILE").map(PathBuf::from);
+    let own = named.or_else(|| environment.in_home(".pg_service.conf"));
+    own.into_iter().chain(environment.in_system("postgresql-common/pg_service.conf")).collect()
+}
+
+/// COMPAT: the usual socket is `localhost` in a password file, as is no host at all.
+fn host_of_password<'a>(host: Option<&'a str>, ip: Option<&'a str>) -> &'a str {
+    let host = host.or(ip).unwrap_or("localhost");
+    if SOCKET_DIRECTORIES.contains(&host) { "localhost" } else { host }
 }
 
 fn check(settings: &AddressSettings, source: &str) -> Result<(), AddressError> {
@@ -174,6 +204,27 @@ mod tests {
         assert!(!format!("{address} {address:?} {address:#?}").contains("secret"));
         let address = parse("postgres://u@h/d", &[("PGPASSWORD", "secret")]).expect("it is one");
         assert!(!address.has_password_in_address() && address.password() == Some("secret"));
+    }
+
+    #[test]
+    fn files_of_the_user_complete_an_address() {
+        let tree = testkit::tree::TempTree::new();
+        tree.file(".pgpass", "localhost:*:*:*:local\nh:7:d:me:secret\n").mode(".pgpass", 0o600);
+        tree.file(".pg_service.conf", "[s]\nhost=h\nport=7\ndbname=d\nsslmode=disable\n[bad]\nnonsense=1\n");
+        let value = |name: &str| (name == "PGPORT").then(|| "9".to_owned());
+        let mut environment = Environment::read(value);
+        environment.user = Some("me".to_owned());
+        environment.home = Some(tree.path().to_owned());
+        let parse = |text: &str| ServerAddress::parse(text, &environment);
+        let address = parse("service=s").expect("an address");
+        assert_eq!((address.to_string().as_str(), address.password()), ("postgres://me@h:7/d", Some("secret")));
+        assert!(!address.has_password_in_address());
+        let address = parse("postgres://x@other?service=s").expect("an address");
+        assert_eq!((address.to_string().as_str(), address.password()), ("postgres://x@other:7/d", None));
+        assert_eq!(parse("postgres://").expect("an address").password(), Some("local"));
+        let error = parse("service=bad").expect_err("unknown").to_string();
+        assert_eq!(error, "the service 'bad': the setting 'nonsense' is not known here");
+        assert!(parse("service=none").is_err());
     }
 
     #[test]
