@@ -412,13 +412,13 @@ fn each_file_system(interval: &HostInterval<'_>, standing: &BandContext<'_>) -> 
         let gauge = |field| interval.gauge_of(field, place).unwrap_or(0);
         let (all, left) = (gauge(FS_INODES), gauge(FS_INODES_FREE));
         let inodes =
-            if all == 0 { "-".to_owned() } else { whole_percent(all.saturating_sub(left) as f64 / all as f64) };
+            if all == 0 { "-".to_owned() } else { whole_percent(all.saturating_sub(left) as f64 / all as f64) + "%" };
         let name = terminal::shorten_middle(&terminal::printable(name), 27);
         let filling = standing.filling.iter().find(|(filling, _)| *filling == name);
         let full = filling.map(|(_, seconds)| format!("  full in {}", age(*seconds))).unwrap_or_default();
         let line = TintedLine::of(format!(" {name:<28}"))
             .and_tinted(format!("{:>4}%", whole_percent(used)), limit(used, 0.9, 0.98))
-            .and(format!("{:>7}{:>7}{inodes:>7}%{full}", size(gauge(FS_SIZE)), size(gauge(FS_FREE))));
+            .and(format!("{:>7}{:>7}{inodes:>8}{full}", size(gauge(FS_SIZE)), size(gauge(FS_FREE))));
         rows.push((used, line));
     }
     rows.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -504,5 +504,7 @@ pub fn process_count(snapshot: &Snapshot) -> String {
     format!("{}, {} run", snapshot.rest.count, snapshot.rest.running)
 }
 
+#[cfg(test)]
+mod recorded;
 #[cfg(test)]
 mod tests;

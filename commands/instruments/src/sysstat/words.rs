@@ -104,8 +104,12 @@ pub fn headline(interval: &HostInterval<'_>) -> TintedLine {
 pub fn all(interval: &HostInterval<'_>) -> Vec<TintedLine> {
     let found = verdicts(interval);
     if found.is_empty() {
-        let words = HostTrouble::ALL.map(word).join(", ");
-        return vec![headline(interval), TintedLine::tinted(format!("    looked for: {words}"), Tint::Dim)];
+        // In two lines: a narrow screen shows all of it.
+        let (worse, others) = HostTrouble::ALL.split_at(HostTrouble::ALL.len() / 2);
+        let words = |troubles: &[HostTrouble]| troubles.iter().copied().map(word).collect::<Vec<_>>().join(", ");
+        let looked_for = [format!("    looked for: {},", words(worse)), format!("    {}", words(others))];
+        let looked_for = looked_for.map(|text| TintedLine::tinted(text, Tint::Dim));
+        return std::iter::once(headline(interval)).chain(looked_for).collect();
     }
     let both = |verdict: &HostVerdict<'_>| {
         let what =
