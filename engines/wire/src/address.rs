@@ -14,7 +14,9 @@ mod uri;
 pub use environment::Environment;
 
 use crate::error::WireError;
-use crate::socket::Socket;
+use crate::socket::{PlainSocket, Socket};
+use crate::tls::SharedTls;
+use rustls::ClientConnection;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
@@ -78,7 +80,7 @@ pub enum AddressError {
 pub(crate) type AddressSettings = BTreeMap<String, String>;
 
 /// Where a server is and who asks.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct ServerAddress {
     protocol: Protocol,
     place: Endpoint,
@@ -87,6 +89,7 @@ pub struct ServerAddress {
     password: Option<String>,
     has_password_in_address: bool,
     tls: TlsSettings,
+    shared_tls: SharedTls,
     /// PostgreSQL's further settings of a session.
     session: Vec<(String, String)>,
     notes: Vec<String>,
@@ -183,15 +186,26 @@ impl ServerAddress {
         self.password.as_deref()
     }
 
+    #[cfg(test)]
     pub(crate) fn tls(&self) -> &TlsSettings {
         &self.tls
     }
 
-    /// The name that a certificate has to have; none for a socket in the file system.
-    pub(crate) fn tls_host(&self) -> Option<&str> {
+    /// How much of TLS there is to be. A socket in the file system has none.
+    pub(crate) fn tls_mode(&self) -> TlsMode {
+        if self.is_socket() { TlsMode::Disable } else { self.tls.mode }
+    }
+
+    /// Whether the server is reached by a socket in the file system.
+    pub(crate) fn is_socket(&self) -> bool {
+        matches!(self.place, Endpoint::Unix(_))
+    }
+
+    /// TLS for a connection to it.
+    pub(crate) fn tls_client(&self) -> Result<ClientConnection, WireError> {
         match &self.place {
-            Endpoint::Unix(_) => None,
-            Endpoint::Tcp { host, .. } => Some(host),
+            Endpoint::Unix(_) => Err(WireError::Tls("a socket in the file system has none".to_owned())),
+            Endpoint::Tcp { host, .. } => self.shared_tls.client(&self.tls, host),
         }
     }
 
@@ -206,10 +220,10 @@ impl ServerAddress {
     /// Connects, and no more.
     pub(crate) fn open(&self, deadline: Instant) -> Result<Socket, WireError> {
         let opened = match &self.place {
-            Endpoint::Unix(path) => Socket::unix(path, deadline),
-            Endpoint::Tcp { host, ip, port } => Socket::tcp(ip.as_ref().unwrap_or(host), *port, deadline),
+            Endpoint::Unix(path) => PlainSocket::unix(path, deadline),
+            Endpoint::Tcp { host, ip, port } => PlainSocket::tcp(ip.as_ref().unwrap_or(host), *port, deadline),
         };
-        opened.map_err(|source| WireError::Connect { place: self.place.to_string(), source })
+        opened.map(Socket::new).map_err(|source| WireError::Connect { place: self.place.to_string(), source })
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::WireError;
 use crate::read_buffer::ReadBuffer;
 use crate::socket::{Socket, SocketMoved, WaitLimit};
 use bytes::{Buf, BytesMut};
+use rustls::ClientConnection;
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// LIMIT: requests that wait to be written; a server that takes none must not fill the client's memory.
@@ -29,6 +30,22 @@ impl WireChannel {
         Self { socket, input: ReadBuffer::new(), output: BytesMut::new(), is_large: false, is_drained: false }
     }
 
+    /// Encrypts what follows. A server has nothing to say before: what came already was slipped in by somebody else.
+    pub fn start_tls(&mut self, tls: ClientConnection) -> Result<(), WireError> {
+        if !self.input.data().is_empty() {
+            return Err(WireError::protocol("something in clear text where TLS begins"));
+        }
+        self.socket.start_tls(tls)
+    }
+
+    pub fn is_encrypted(&self) -> bool {
+        self.socket.is_encrypted()
+    }
+
+    pub fn server_certificate(&self) -> Option<&[u8]> {
+        self.socket.server_certificate()
+    }
+
     /// Room for a request of `bytes`, or why there is none.
     pub fn may_queue(&self, bytes: usize) -> Result<(), WireError> {
         let queued = self.output.len();
@@ -49,6 +66,9 @@ impl WireChannel {
                 SocketMoved::WouldBlock => return Ok(false),
             }
         }
+        if !self.socket.flush()? {
+            return Ok(false);
+        }
         if std::mem::take(&mut self.is_large) {
             self.output = BytesMut::new();
         }
@@ -57,7 +77,7 @@ impl WireChannel {
 
     /// Reads once; false if there is nothing to be had without waiting.
     pub fn fill(&mut self) -> Result<bool, WireError> {
-        if self.is_drained && self.socket.wait_limit == WaitLimit::Never {
+        if self.is_drained && self.socket.wait_limit() == WaitLimit::Never {
             self.is_drained = false;
             return Ok(false);
         }
@@ -67,7 +87,8 @@ impl WireChannel {
             SocketMoved::Bytes(0) => Err(WireError::Closed),
             SocketMoved::Bytes(count) => {
                 self.input.came(count);
-                self.is_drained = count < wanted;
+                // What TLS has decrypted is no measure of what the socket still has.
+                self.is_drained = count < wanted && !self.socket.is_encrypted();
                 Ok(true)
             }
             SocketMoved::WouldBlock => Ok(false),
@@ -75,11 +96,11 @@ impl WireChannel {
     }
 
     pub fn wait_limit(&self) -> WaitLimit {
-        self.socket.wait_limit
+        self.socket.wait_limit()
     }
 
     pub fn set_wait_limit(&mut self, wait_limit: WaitLimit) {
-        self.socket.wait_limit = wait_limit;
+        self.socket.set_wait_limit(wait_limit);
     }
 }
 

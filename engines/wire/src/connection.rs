@@ -1,7 +1,7 @@
 //! A connection to either kind of server: requests in, replies out, in order. It blocks, or a loop over many drives it.
 //! What stands on the wire is the protocols' affair (postgres.rs, mysql.rs).
 
-use crate::address::{Protocol, ServerAddress};
+use crate::address::{Protocol, ServerAddress, TlsMode};
 use crate::channel::WireChannel;
 use crate::error::WireError;
 use crate::mysql::MySqlSession;
@@ -54,20 +54,33 @@ impl Connection {
     /// The resolver of names has limits of its own.
     pub fn connect(address: &ServerAddress, timeout: Duration) -> Result<Self, WireError> {
         let deadline = Instant::now() + timeout;
-        let (channel, session) = match address.protocol() {
+        let mode = address.tls_mode();
+        match Self::attempt(address, mode, deadline) {
+            // COMPAT: what is only preferred is done without, as libpq does.
+            Err(WireError::Tls(_)) if mode == TlsMode::Prefer => Self::attempt(address, TlsMode::Disable, deadline),
+            outcome => outcome,
+        }
+    }
+
+    fn attempt(address: &ServerAddress, tls: TlsMode, deadline: Instant) -> Result<Self, WireError> {
+        let (mut channel, session) = match address.protocol() {
             Protocol::Postgres => {
-                let (channel, session) = PostgresSession::connect(address, deadline)?;
+                let (channel, session) = PostgresSession::connect(address, tls, deadline)?;
                 (channel, Session::Postgres(session))
             }
             Protocol::MySql => {
-                let (channel, session) = MySqlSession::connect(address, deadline)?;
+                let (channel, session) = MySqlSession::connect(address, tls, deadline)?;
                 (channel, Session::MySql(session))
             }
         };
+        channel.set_wait_limit(WaitLimit::Forever);
         let tally = ReplyTally::default();
-        let mut connection = Self { channel, session, tally, waiting: 0, is_nonblocking: false, keeps_last_row: false };
-        connection.channel.set_wait_limit(WaitLimit::Forever);
-        Ok(connection)
+        Ok(Self { channel, session, tally, waiting: 0, is_nonblocking: false, keeps_last_row: false })
+    }
+
+    /// Whether TLS encrypts it.
+    pub fn is_encrypted(&self) -> bool {
+        self.channel.is_encrypted()
     }
 
     /// The server's version as it calls it.

@@ -4,6 +4,7 @@
 mod address;
 mod channel;
 mod connection;
+mod der;
 mod error;
 mod mysql;
 mod postgres;
@@ -11,6 +12,7 @@ mod read_buffer;
 mod reply;
 mod socket;
 mod statement;
+mod tls;
 
 pub use address::{AddressError, Environment, Protocol, ServerAddress, TlsMode};
 pub use connection::{Connection, Executed};

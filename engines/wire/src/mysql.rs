@@ -8,7 +8,7 @@ mod packets;
 mod rows;
 mod values;
 
-use crate::address::ServerAddress;
+use crate::address::{ServerAddress, TlsMode};
 use crate::channel::WireChannel;
 use crate::connection::ReplyStep;
 use crate::error::WireError;
@@ -95,10 +95,10 @@ pub(crate) struct MySqlSession {
 }
 
 impl MySqlSession {
-    /// Connects and logs in.
-    pub fn connect(address: &ServerAddress, deadline: Instant) -> Result<(WireChannel, Self), WireError> {
+    /// Connects and logs in, with this much of TLS.
+    pub fn connect(address: &ServerAddress, tls: TlsMode, deadline: Instant) -> Result<(WireChannel, Self), WireError> {
         let mut channel = WireChannel::new(address.open(deadline)?);
-        let greeting = login::login(&mut channel, address)?;
+        let greeting = login::login(&mut channel, address, tls)?;
         let session = Self {
             version: greeting.version,
             id: greeting.id,

@@ -37,14 +37,13 @@ pub(crate) struct PostgresSession {
 }
 
 impl PostgresSession {
-    /// Connects and logs in.
-    pub fn connect(address: &ServerAddress, deadline: Instant) -> Result<(WireChannel, Self), WireError> {
-        if address.tls_host().is_some() && address.tls().mode > TlsMode::Prefer {
-            return Err(WireError::Tls("it is not spoken yet".to_owned()));
-        }
+    /// Connects and logs in, with this much of TLS.
+    pub fn connect(address: &ServerAddress, tls: TlsMode, deadline: Instant) -> Result<(WireChannel, Self), WireError> {
         let mut channel = WireChannel::new(address.open(deadline)?);
-        let greeting = login::login(&mut channel, address)?;
-        let login::PostgresGreeting { version, pid, secret } = greeting;
+        if tls > TlsMode::Disable {
+            login::ask_for_tls(&mut channel, address, tls)?;
+        }
+        let login::PostgresGreeting { version, pid, secret } = login::login(&mut channel, address)?;
         Ok((channel, Self { version, pid, secret, statements: 0, parameters: Box::default() }))
     }
 

@@ -8,6 +8,7 @@ use rustix::net::sockopt::{Timeout, set_socket_keepalive, set_socket_timeout, se
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send, socket_with,
 };
+use rustls::ClientConnection;
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -34,13 +35,104 @@ pub(crate) enum SocketMoved {
     WouldBlock,
 }
 
+/// A socket, with TLS once it has begun.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    descriptor: OwnedFd,
-    pub wait_limit: WaitLimit,
+    plain: PlainSocket,
+    tls: Option<Box<ClientConnection>>,
 }
 
 impl Socket {
+    pub fn new(plain: PlainSocket) -> Self {
+        Self { plain, tls: None }
+    }
+
+    /// The handshake, to its end.
+    pub fn start_tls(&mut self, mut tls: ClientConnection) -> Result<(), WireError> {
+        while tls.is_handshaking() {
+            tls.complete_io(&mut &self.plain).map_err(tls_error)?;
+        }
+        self.tls = Some(Box::new(tls));
+        Ok(())
+    }
+
+    pub fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// The server's certificate as it came.
+    pub fn server_certificate(&self) -> Option<&[u8]> {
+        self.tls.as_ref()?.peer_certificates()?.first().map(|certificate| &**certificate)
+    }
+
+    pub fn wait_limit(&self) -> WaitLimit {
+        self.plain.wait_limit
+    }
+
+    pub fn set_wait_limit(&mut self, limit: WaitLimit) {
+        self.plain.wait_limit = limit;
+    }
+
+    pub fn read(&mut self, bytes: &mut [u8]) -> Result<SocketMoved, WireError> {
+        let Some(tls) = &mut self.tls else { return self.plain.read(bytes) };
+        loop {
+            match tls.reader().read(bytes) {
+                Ok(count) => return Ok(SocketMoved::Bytes(count)),
+                // The connection was cut: to the caller, the server has gone.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(SocketMoved::Bytes(0)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(WireError::Io(error)),
+            }
+            match tls.read_tls(&mut &self.plain) {
+                Ok(_) => tls.process_new_packets().map(drop).map_err(|error| WireError::Tls(error.to_string()))?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(SocketMoved::WouldBlock),
+                Err(error) => return Err(tls_error(error)),
+            }
+        }
+    }
+
+    /// What is taken may still wait to be written; `flush` says so.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<SocketMoved, WireError> {
+        if !self.flush()? {
+            return Ok(SocketMoved::WouldBlock);
+        }
+        let Some(tls) = &mut self.tls else { return self.plain.write(bytes) };
+        let count = tls.writer().write(bytes)?;
+        self.flush()?;
+        Ok(SocketMoved::Bytes(count))
+    }
+
+    /// Writes what TLS has taken; false if some of it is left.
+    pub fn flush(&mut self) -> Result<bool, WireError> {
+        let Some(tls) = &mut self.tls else { return Ok(true) };
+        while tls.wants_write() {
+            match tls.write_tls(&mut &self.plain) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(tls_error(error)),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Out of the errors of TLS and of the socket below it.
+fn tls_error(error: io::Error) -> WireError {
+    match error.kind() {
+        io::ErrorKind::TimedOut => WireError::TimedOut,
+        io::ErrorKind::UnexpectedEof => WireError::Closed,
+        io::ErrorKind::InvalidData => WireError::Tls(error.to_string()),
+        _ => WireError::Io(error),
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct PlainSocket {
+    descriptor: OwnedFd,
+    wait_limit: WaitLimit,
+}
+
+impl PlainSocket {
     /// Connects to the first address of `host` that answers before the deadline.
     pub fn tcp(host: &str, port: u16, deadline: Instant) -> io::Result<Self> {
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
@@ -134,20 +226,20 @@ fn left(deadline: Instant) -> io::Result<Duration> {
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.as_fd()
+        self.plain.descriptor.as_fd()
     }
 }
 
 /// As TLS reads and writes: "would block" and the end of time as errors.
-impl Read for &Socket {
+impl Read for &PlainSocket {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        moved(Socket::read(self, bytes))
+        moved(PlainSocket::read(self, bytes))
     }
 }
 
-impl Write for &Socket {
+impl Write for &PlainSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        moved(Socket::write(self, bytes))
+        moved(PlainSocket::write(self, bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -4,6 +4,7 @@
 use super::option_files::OptionFiles;
 use super::{AddressError, AddressSettings, Endpoint, Environment, Protocol, ServerAddress, TlsMode, TlsSettings};
 use super::{port, setting_error};
+use crate::tls::SharedTls;
 use std::path::{Path, PathBuf};
 
 /// Settings that are obeyed, by their names in files.
@@ -62,6 +63,7 @@ pub(super) fn address(given: AddressSettings, environment: &Environment) -> Resu
         password: take("password"),
         has_password_in_address,
         tls: tls(&mut take)?,
+        shared_tls: SharedTls::default(),
         session: Vec::new(),
         notes: files.notes,
     })

@@ -6,6 +6,7 @@ use super::password_file::{self, PasswordFor};
 use super::service_file;
 use super::{AddressError, AddressSettings, Endpoint, Environment, Protocol, ServerAddress, TlsMode, TlsSettings};
 use super::{port, setting_error};
+use crate::tls::SharedTls;
 use std::path::{Path, PathBuf};
 
 /// AddressSettings that are obeyed, with the variable that gives one that is left out.
@@ -89,6 +90,7 @@ pub(super) fn address(given: AddressSettings, environment: &Environment) -> Resu
         password,
         has_password_in_address,
         tls,
+        shared_tls: SharedTls::default(),
         session,
         notes,
     })

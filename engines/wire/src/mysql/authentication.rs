@@ -1,7 +1,7 @@
 //! How a client of MySQL proves its password: one function for the first answer of each plugin, one for what comes after.
 //! A password goes out as it is only where nobody else can read it.
 
-use super::fields::PacketFields;
+use crate::der;
 use crate::error::WireError;
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
 use ed25519_dalek::{Digest, Sha512, VerifyingKey};
@@ -117,41 +117,15 @@ fn sealed(proof: Proof, pem: &[u8]) -> Result<Vec<u8>, WireError> {
 /// LIMIT: sizes of a modulus that RSA keys have; beyond them, padding breaks or a server makes its client compute for long.
 const MODULUS_BYTES: std::ops::RangeInclusive<usize> = 128..=1024;
 
-/// Kinds of elements of DER.
-const INTEGER: u8 = 0x02;
-const BITS: u8 = 0x03;
-const SEQUENCE: u8 = 0x30;
-
 /// Modulus and exponent out of a SubjectPublicKeyInfo.
 fn rsa_numbers(der: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut outer = PacketFields(element(&mut PacketFields(der), SEQUENCE)?);
-    element(&mut outer, SEQUENCE)?;
-    let bits = element(&mut outer, BITS)?.strip_prefix(b"\0")?;
-    let mut key = PacketFields(element(&mut PacketFields(bits), SEQUENCE)?);
-    let modulus = number(&mut key)?;
-    let exponent = number(&mut key)?;
+    let mut outer = der::take(&mut &*der, der::SEQUENCE)?;
+    der::take(&mut outer, der::SEQUENCE)?;
+    let bits = der::take(&mut outer, der::BITS)?.strip_prefix(b"\0")?;
+    let mut key = der::take(&mut &*bits, der::SEQUENCE)?;
+    let (modulus, exponent) = (der::take_number(&mut key)?, der::take_number(&mut key)?);
     let is_usable = MODULUS_BYTES.contains(&modulus.len()) && modulus[0] >= 0x80 && exponent.len() <= 8;
     is_usable.then_some((modulus, exponent))
-}
-
-/// A number without the zeros before it; none for zero.
-fn number<'a>(fields: &mut PacketFields<'a>) -> Option<&'a [u8]> {
-    let bytes = element(fields, INTEGER)?;
-    bytes.get(bytes.iter().position(|byte| *byte != 0)?..)
-}
-
-/// The content of the next element of DER, which has to be of this kind.
-fn element<'a>(fields: &mut PacketFields<'a>, kind: u8) -> Option<&'a [u8]> {
-    if fields.u8()? != kind {
-        return None;
-    }
-    let length = match fields.u8()? {
-        short @ 0..=0x7f => usize::from(short),
-        0x81 => usize::from(fields.u8()?),
-        0x82 => usize::from(fields.u16()?.swap_bytes()),
-        _ => return None,
-    };
-    fields.take(length)
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@
 use super::authentication::{Plugin, Proof};
 use super::fields::PacketFields;
 use super::packets::{Header, server_error};
-use crate::address::ServerAddress;
+use crate::address::{ServerAddress, TlsMode};
 use crate::channel::WireChannel;
 use crate::error::WireError;
 use bytes::BufMut;
+use mysql_common::collations::CollationId;
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
-use mysql_common::packets::{AuthPlugin, HandshakeResponse};
+use mysql_common::packets::{AuthPlugin, HandshakeResponse, SslRequest};
 use mysql_common::proto::MySerialize;
 
 /// LIMIT: a packet before anyone is known.
@@ -25,6 +26,7 @@ pub(super) struct MySqlGreeting {
     pub id: u32,
     pub capabilities: CapabilityFlags,
     pub caches_columns: bool,
+    has_tls: bool,
     mariadb: MariadbCapabilities,
     nonce: Vec<u8>,
     plugin: Vec<u8>,
@@ -61,13 +63,14 @@ impl MySqlGreeting {
         }
         let plugin = fields.rest().strip_suffix(b"\0").unwrap_or(fields.rest()).to_vec();
         let capabilities = wanted() & server;
+        let has_tls = server.contains(CapabilityFlags::CLIENT_SSL);
         let mariadb = mariadb & MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;
         // Without the newer end of rows, a result without definitions would be another form of it.
         let caches_columns = !mariadb.is_empty() && capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF);
         let mariadb = if caches_columns { mariadb } else { MariadbCapabilities::empty() };
         // The version that old replicas of MySQL want to see comes before MariaDB's own.
         let version = version.strip_prefix("5.5.5-").map(str::to_owned).unwrap_or(version);
-        Some(Self { version, id, capabilities, caches_columns, mariadb, nonce, plugin })
+        Some(Self { version, id, capabilities, caches_columns, has_tls, mariadb, nonce, plugin })
     }
 }
 
@@ -88,18 +91,23 @@ fn wanted() -> CapabilityFlags {
 }
 
 /// Logs in on a fresh channel.
-pub(super) fn login(channel: &mut WireChannel, address: &ServerAddress) -> Result<MySqlGreeting, WireError> {
+pub(super) fn login(
+    channel: &mut WireChannel,
+    address: &ServerAddress,
+    tls: TlsMode,
+) -> Result<MySqlGreeting, WireError> {
     let mut talk = Conversation { channel, sequence: 0 };
-    let greeting = MySqlGreeting::of(&talk.receive()?)?;
+    let mut greeting = MySqlGreeting::of(&talk.receive()?)?;
     let needed = CapabilityFlags::CLIENT_PROTOCOL_41 | CapabilityFlags::CLIENT_PLUGIN_AUTH;
     if !greeting.capabilities.contains(needed) {
         return Err(WireError::protocol("a greeting of a server older than MySQL 5.5"));
     }
+    start_tls(&mut talk, &mut greeting, address, tls)?;
     let proof = Proof {
         password: address.password().unwrap_or_default().as_bytes(),
         nonce: &greeting.nonce,
-        is_encrypted: false,
-        is_socket: address.tls_host().is_none(),
+        is_encrypted: talk.channel.is_encrypted(),
+        is_socket: address.is_socket(),
     };
     // A plugin that begins with another one's random bytes is switched to when the server knows the user.
     let usual = Plugin::named(&greeting.plugin).filter(|plugin| matches!(plugin, Plugin::Native | Plugin::CachingSha2));
@@ -122,6 +130,27 @@ pub(super) fn login(channel: &mut WireChannel, address: &ServerAddress) -> Resul
     talk.send(&payload)?;
     authenticate(&mut talk, plugin, proof)?;
     Ok(greeting)
+}
+
+/// TLS begins between the greeting and its answer, if the server has it.
+fn start_tls(
+    talk: &mut Conversation,
+    greeting: &mut MySqlGreeting,
+    address: &ServerAddress,
+    mode: TlsMode,
+) -> Result<(), WireError> {
+    if mode == TlsMode::Disable || (mode == TlsMode::Prefer && !greeting.has_tls) {
+        return Ok(());
+    }
+    if !greeting.has_tls {
+        return Err(WireError::Tls("the server has none".to_owned()));
+    }
+    greeting.capabilities |= CapabilityFlags::CLIENT_SSL;
+    let request = SslRequest::new(greeting.capabilities, PACKET_BYTES_MAX, CollationId::UTF8MB4_GENERAL_CI as u8);
+    let mut payload = Vec::new();
+    request.with_mariadb_capabilities(greeting.mariadb).serialize(&mut payload);
+    talk.send(&payload)?;
+    talk.channel.start_tls(address.tls_client()?)
 }
 
 /// To the end: the server may switch to another plugin, with other random bytes.

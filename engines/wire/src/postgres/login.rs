@@ -3,12 +3,13 @@
 
 use super::server_messages::{parse, server_error};
 use super::{frame, unexpected};
-use crate::address::ServerAddress;
+use crate::address::{ServerAddress, TlsMode};
 use crate::channel::WireChannel;
 use crate::error::WireError;
+use crate::tls::end_point;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
 use postgres_protocol::message::frontend;
 
@@ -21,6 +22,23 @@ pub(super) struct PostgresGreeting {
     pub version: String,
     pub pid: i32,
     pub secret: i32,
+}
+
+/// Asks for TLS, and begins it; a server without it is an error unless it is only preferred.
+pub(super) fn ask_for_tls(channel: &mut WireChannel, address: &ServerAddress, mode: TlsMode) -> Result<(), WireError> {
+    frontend::ssl_request(&mut channel.output);
+    channel.send()?;
+    while channel.input.data().is_empty() {
+        channel.fill()?;
+    }
+    let answer = channel.input.data()[0];
+    channel.input.consume(1);
+    match answer {
+        b'S' => channel.start_tls(address.tls_client()?),
+        b'N' if mode == TlsMode::Prefer => Ok(()),
+        b'N' => Err(WireError::Tls("the server has none".to_owned())),
+        other => Err(WireError::protocol(format!("'{}' when asked for TLS", other.escape_ascii()))),
+    }
 }
 
 /// Logs in on a fresh channel.
@@ -78,11 +96,20 @@ fn send_password(channel: &mut WireChannel, password: &[u8]) -> Result<(), WireE
 fn scram(channel: &mut WireChannel, offered: &AuthenticationSaslBody, password: &str) -> Result<(), WireError> {
     let failed = |error: std::io::Error| WireError::Authentication(error.to_string());
     let has = |name: &str| offered.mechanisms().any(|mechanism| Ok(mechanism == name));
-    if !has(SCRAM_SHA_256).map_err(failed)? {
+    let end_point = channel.server_certificate().and_then(end_point);
+    let (mechanism, binding) = match end_point {
+        Some(hash) if has(SCRAM_SHA_256_PLUS).map_err(failed)? => {
+            (SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(hash))
+        }
+        // The server hears that it could have been bound: somebody between may have taken the offer away.
+        Some(_) => (SCRAM_SHA_256, ChannelBinding::unsupported()),
+        None => (SCRAM_SHA_256, ChannelBinding::unrequested()),
+    };
+    if !has(mechanism).map_err(failed)? {
         return Err(WireError::Authentication("the server offers no SASL mechanism that is spoken".to_owned()));
     }
-    let mut scram = ScramSha256::new(password.as_bytes(), ChannelBinding::unrequested());
-    frontend::sasl_initial_response(SCRAM_SHA_256, scram.message(), &mut channel.output).map_err(failed)?;
+    let mut scram = ScramSha256::new(password.as_bytes(), binding);
+    frontend::sasl_initial_response(mechanism, scram.message(), &mut channel.output).map_err(failed)?;
     channel.send()?;
     let Message::AuthenticationSaslContinue(body) = next_message(channel)? else {
         return Err(WireError::protocol("no challenge in SCRAM"));

@@ -1,5 +1,8 @@
-//! Connections to real servers that the tests start, and to false ones that lie. A server that is not installed is named as left out.
+//! Connections to real servers that the tests start, with and without TLS, and to false ones that lie.
+//! A server that is not installed is named as left out.
 
+mod certificates;
+mod encrypted;
 mod mariadb;
 mod mysql_lies;
 mod postgres;

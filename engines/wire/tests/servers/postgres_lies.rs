@@ -145,3 +145,21 @@ fn a_login_ends_in_time() {
         thread.join().expect("the false server ends");
     }
 }
+
+/// What somebody slips in before TLS begins must not be taken for the server's word.
+#[test]
+fn nothing_comes_in_clear_text_before_tls() {
+    for (answer, message) in
+        [(&b"SZ"[..], "something in clear text where TLS begins"), (b"X", "'X' when asked for TLS")]
+    {
+        let (port, thread) = false_server(move |mut client| {
+            read_some(&mut client);
+            say(&mut client, answer);
+            read_some(&mut client);
+        });
+        let text = format!("postgres://u@127.0.0.1:{port}/d?sslmode=require");
+        let error = Connection::connect(&address(&text), PATIENCE).expect_err("it is an attack").to_string();
+        assert!(error.ends_with(message), "{error}");
+        thread.join().expect("the false server ends");
+    }
+}
