@@ -217,6 +217,8 @@ impl Looks {
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let args = SysstatArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    // It runs for months, and the kernel's types (5 MB), which are read at first, must not stay as gaps among small blocks.
+    sys::allocator::keep_large_buffers_apart();
     if let Some(path) = &args.replay {
         return replay::replay(context, &args, path);
     }
