@@ -13,6 +13,7 @@ mod innodb;
 mod instruments;
 mod interop;
 mod jobserver;
+mod load;
 mod many;
 mod mtwrite;
 mod old_names;

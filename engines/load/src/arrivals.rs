@@ -80,7 +80,7 @@ impl RandomSource {
 
     /// Exponentially distributed with mean 1.
     pub fn exponential(&mut self) -> f64 {
-        -(1.0 - self.unit()).ln()
+        -libm::log(1.0 - self.unit())
     }
 }
 

@@ -1,9 +1,11 @@
-//! Load on a database.
+//! Load on a database: transactions at planned times, what each took, who was late, what the server paid. Theory: `engines/load/README.md`.
+//! Mute: shows nothing, reads no environment.
 
 pub mod arrivals;
 pub mod cost;
 pub mod course;
 pub mod generator;
+mod kernel;
 pub mod late;
 pub mod ledger;
 pub mod player;

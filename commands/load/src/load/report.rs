@@ -196,20 +196,31 @@ fn scripts(prepared: &Prepared, report: &RunReport) -> Vec<ScriptObject> {
     report.ledger.scripts.iter().zip(names).map(script).collect()
 }
 
+/// Five steps to half of what is left, and so on: as the tools of HdrHistogram have it. The library's own iterator asks the C library for logarithms.
+fn quantiles() -> impl Iterator<Item = f64> {
+    (0..40_i32).flat_map(|halving| {
+        let left = 0.5_f64.powi(halving);
+        (0..5).map(move |step| 1.0 - left + left / 10.0 * f64::from(step))
+    })
+}
+
 /// Writes response times in milliseconds in the text form of HdrHistogram (`outputPercentileDistribution`), which its plotter reads.
 pub fn write_hgrm(path: &Path, report: &RunReport) -> Result<(), Failure> {
     let response = report.ledger.response();
     let mut text = format!("{:>12} {:>14} {:>10} {:>14}\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
-    let mut total = 0;
-    for step in response.histogram().iter_quantiles(5) {
-        total += step.count_since_last_iteration();
-        let (value_ms, quantile) = (step.value_iterated_to() as f64 / 1e6, step.quantile_iterated_to());
+    let counts = response.histogram();
+    let longest_ms = response.max_ns() as f64 / 1e6;
+    for quantile in quantiles() {
+        let value_ns = counts.value_at_quantile(quantile);
+        let value_ms = value_ns as f64 / 1e6;
+        if response.count() == 0 || value_ms >= longest_ms {
+            break;
+        }
+        let (total, odds) = (counts.count_between(0, value_ns), 1.0 / (1.0 - quantile));
         // A String takes whatever is written to it.
-        let _written = match quantile < 1.0 {
-            true => writeln!(text, "{value_ms:12.3} {quantile:14.12} {total:10} {:14.2}", 1.0 / (1.0 - quantile)),
-            false => writeln!(text, "{value_ms:12.3} {quantile:14.12} {total:10}"),
-        };
+        let _written = writeln!(text, "{value_ms:12.3} {quantile:14.12} {total:10} {odds:14.2}");
     }
+    let _written = writeln!(text, "{longest_ms:12.3} {:14.12} {:10}", 1.0, response.count());
     let (mean_ms, deviation_ms) = (response.mean_ns() / 1e6, response.deviation_ns() / 1e6);
     let _written = writeln!(text, "#[Mean    = {mean_ms:12.3}, StdDeviation   = {deviation_ms:12.3}]");
     let _written = writeln!(

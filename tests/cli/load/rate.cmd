@@ -1,0 +1,2 @@
+# A rate that is none is refused with the part that is wrong.
+mh load echo -R 100@10s,x

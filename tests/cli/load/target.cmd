@@ -1,0 +1,2 @@
+# Where a load may go is said.
+mh load nowhere

@@ -1,0 +1,122 @@
+//! `mh load` as it is shipped: against its own echo server, whose times are scripted, and SQLite; counts, exit codes, signals, what is left behind.
+
+use crate::place::{Place, binary, wait_until};
+use serde_json::Value;
+use std::process::{Command, Stdio};
+use testkit::program::{Exit, ProgramOutcome, TestProgram};
+
+fn load(place: &Place, arguments: &[&str]) -> ProgramOutcome {
+    let words = std::iter::once("load").chain(arguments.iter().copied());
+    program(place).run(words, b"").expect("the program starts")
+}
+
+fn program(place: &Place) -> TestProgram {
+    TestProgram::at(binary()).in_directory(place.directory()).with_variable("TMPDIR", place.directory())
+}
+
+/// All objects that a run printed.
+fn objects(outcome: &ProgramOutcome) -> Vec<Value> {
+    let text = String::from_utf8(outcome.stdout.clone()).expect("text");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn end(outcome: &ProgramOutcome) -> Value {
+    let end = objects(outcome).pop().expect("an object at the end");
+    assert_eq!(end["kind"], "end");
+    end
+}
+
+fn number(value: &Value, path: &[&str]) -> f64 {
+    let found = path.iter().fold(value, |value, name| &value[*name]);
+    found.as_f64().unwrap_or_else(|| panic!("no {path:?} in {value}"))
+}
+
+#[test]
+fn alone_it_needs_nothing_and_leaves_nothing_behind() {
+    let place = Place::new();
+    let outcome = load(&place, &["-T", "0.5", "-c", "2", "--json"]);
+    let end = end(&outcome);
+    assert_eq!(end["sent"], end["succeeded"]);
+    assert_eq!(end["sent"], end["rows"]);
+    assert!(number(&end, &["sent"]) > 0.0);
+    assert_eq!(end["server"], Value::Null, "it is in the process of the generator");
+    assert_eq!(place.names(), Vec::<String>::new());
+}
+
+#[test]
+fn every_event_is_done_once_by_threads_and_connections_of_any_number() {
+    let place = Place::new();
+    for [connections, generators, scheduler] in [["1", "1", "each"], ["7", "3", "each"], ["40", "2", "pool:2"]] {
+        let words =
+            ["echo", "--events", "1003", "-c", connections, "-j", generators, "--echo-scheduler", scheduler, "--json"];
+        let end = end(&load(&place, &words));
+        assert_eq!((&end["succeeded"], &end["sent"], &end["unfinished"]), (&1003.into(), &1003.into(), &0.into()));
+        assert!(number(&end, &["server", "processes"]) == 1.0, "{end}");
+    }
+}
+
+/// One request of a hundred takes 400 ms, at 100 a second on one connection: those that were due meanwhile waited, and a clock that starts with the sending does not see it.
+#[test]
+fn a_server_that_stands_still_is_in_response_times_and_not_in_service_times() {
+    let place = Place::new();
+    let words = ["echo", "-c", "1", "-R", "100", "--arrivals", "fixed", "-T", "2", "--echo-service"];
+    let outcome = load(&place, &[&words[..], &["99xwait:100us,wait:400ms", "--json"]].concat());
+    let last = objects(&outcome).pop().expect("an object at the end");
+    assert_eq!(last["succeeded"], 200);
+    if last["late"]["who"] == "generator" {
+        // On a machine without a free CPU that is the truth, and then nothing is claimed.
+        assert_eq!((last["response"].clone(), outcome.exit), (Value::Null, Exit::Code(3)));
+        return;
+    }
+    assert_eq!(outcome.exit, Exit::Code(0));
+    // Two stalls, each of which some 40 of 200 were due in: a tenth waited 300 ms and more but for two that were served so long.
+    assert!(number(&last, &["response", "percentiles_s", "90"]) > 0.15, "{last}");
+    assert!(number(&last, &["service", "percentiles_s", "90"]) < 0.15, "{last}");
+    assert_eq!(last["late"]["who"], "server");
+}
+
+#[test]
+fn an_interrupted_run_says_what_it_has_measured() {
+    let place = Place::new();
+    let mut command = Command::new(binary());
+    command.args(["load", "echo", "-T", "600", "-R", "200", "-P", "0.1", "--json"]).current_dir(place.directory());
+    let output = std::fs::File::create(place.path("out")).expect("a file");
+    let mut child = command.stdout(output).stderr(Stdio::null()).spawn().expect("the program starts");
+    wait_until("an interval is told", || !place.read("out").is_empty());
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+    let status = child.wait().expect("it ends");
+    let text = String::from_utf8(place.read("out")).expect("text");
+    let last: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
+    assert_eq!((&last["kind"], &last["is_stopped"], &last["error"]), (&"end".into(), &true.into(), &Value::Null));
+    assert!(matches!(status.code(), Some(0 | 3)), "{status}: by who was late");
+}
+
+#[test]
+fn a_statement_that_fails_ends_the_run_unless_it_is_to_go_on() {
+    let place = Place::new();
+    let words = ["sqlite:new.db", "select * from nowhere", "-c", "1", "--json"];
+    let outcome = load(&place, &words);
+    assert_eq!(outcome.exit, Exit::Code(1));
+    let ended = objects(&outcome).pop().expect("an object");
+    assert!(ended["error"].as_str().is_some_and(|error| error.contains("nowhere")), "{ended}");
+    let going = load(&place, &[&words[..], &["--keep-going", "--events", "50"]].concat());
+    let ended = objects(&going).pop().expect("an object");
+    assert_eq!((&ended["failed"]["error"], &ended["error"]), (&50.into(), &Value::Null));
+}
+
+#[test]
+fn percentiles_are_written_as_others_read_them() {
+    let place = Place::new();
+    let outcome = load(&place, &["echo", "--events", "500", "--hgrm", "times.hgrm"]);
+    assert!(matches!(outcome.exit, Exit::Code(0 | 3)));
+    let text = String::from_utf8(place.read("times.hgrm")).expect("text");
+    assert!(text.trim_start().starts_with("Value"), "{text}");
+    assert!(text.contains("Total count    =          500]"), "{text}");
+    let quantiles: Vec<f64> = text
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_whitespace().nth(1)?.parse().ok())
+        .collect();
+    assert!(quantiles.len() > 5 && quantiles.is_sorted() && quantiles.last() == Some(&1.0), "{text}");
+}
