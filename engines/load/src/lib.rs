@@ -4,11 +4,13 @@
 pub mod arrivals;
 pub mod cost;
 pub mod course;
+pub mod distribution;
 pub mod generator;
 mod kernel;
 pub mod late;
 pub mod ledger;
 pub mod player;
 pub mod run;
+pub mod script;
 pub mod session;
 pub mod target;
