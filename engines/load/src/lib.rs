@@ -14,3 +14,4 @@ pub mod run;
 pub mod script;
 pub mod session;
 pub mod target;
+pub mod workload;
