@@ -13,5 +13,6 @@ pub mod player;
 pub mod run;
 pub mod script;
 pub mod session;
+pub mod statistics;
 pub mod target;
 pub mod workload;

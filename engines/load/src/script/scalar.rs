@@ -102,11 +102,11 @@ fn write_integer(value: i64, text: &mut String) {
     let _always_written = write!(text, "{value}");
 }
 
-/// Appends a double as `%.15g` of C does.
+/// Appends a double as `%.15g` of C does, with PostgreSQL's words for what is no number.
 fn write_double(value: f64, text: &mut String) {
     const DIGITS: i32 = 15;
     if !value.is_finite() {
-        text.push_str(if value.is_nan() { "nan" } else { ["-inf", "inf"][usize::from(value > 0.0)] });
+        text.push_str(if value.is_nan() { "NaN" } else { ["-Infinity", "Infinity"][usize::from(value > 0.0)] });
         return;
     }
     let begin = text.len();
@@ -268,9 +268,9 @@ mod tests {
             (0.000_01, "1e-05"),
             (1e100, "1e+100"),
             (std::f64::consts::PI, "3.14159265358979"),
-            (f64::INFINITY, "inf"),
-            (f64::NEG_INFINITY, "-inf"),
-            (f64::NAN, "nan"),
+            (f64::INFINITY, "Infinity"),
+            (f64::NEG_INFINITY, "-Infinity"),
+            (f64::NAN, "NaN"),
         ];
         for (value, expected) in cases {
             assert_eq!(written(value), expected, "{value:?}");

@@ -116,6 +116,51 @@ fn expressions_have_the_values_that_pgbench_gives_them() {
 }
 
 #[test]
+fn expressions_have_the_values_that_pgbench_15_prints() {
+    // Each was printed by its debug().
+    let cases = [
+        ("17 / (4|1) + ( 4 + (7 >> 2))", "8"),
+        ("~ 1 + 2", "-4"),
+        ("1 | 2 + 4", "7"),
+        ("7 % 4 << 1", "6"),
+        ("not 1 = 2", "true"),
+        ("1 + 1 is null", "false"),
+        ("-7 / 2", "-3"),
+        ("-7 % 3", "-1"),
+        ("double(1 + 1) * (-75.0 / -10.1)", "14.8514851485149"),
+        ("pi() * 4.9", "15.39380400259"),
+        ("0.1 + 0.2", "0.3"),
+        ("1e15 * 1.0", "1e+15"),
+        ("1e-5", "1e-05"),
+        ("1.0/0", "Infinity"),
+        ("sqrt(-1)", "NaN"),
+        ("int(2.5) + int(3.5)", "6"),
+        ("1 << 70", "64"),
+        ("hash(-1, 3)", "-5433411793933022010"),
+        ("hash_fnv1a(-1, 3)", "2136846252759775326"),
+        ("permute(-5, 7, 3)", "4"),
+        ("permute(12, 1000, 99)", "245"),
+        ("mod(5.5, 2)", "0"),
+        ("greatest(1, 2.5)", "2.5"),
+        ("abs(-2.5)", "2.5"),
+        ("123456789012345678 * 1.0", "1.23456789012346e+17"),
+        ("null = null", "NULL"),
+        ("null is null", "true"),
+        ("false and null", "false"),
+        ("null or true", "NULL"),
+        ("true is not false", "true"),
+        ("- - 5", "5"),
+        ("2 - -3", "5"),
+        ("1 <> 2", "true"),
+        (".5e1", "5"),
+        ("power(2, 0.5)", "1.4142135623731"),
+    ];
+    for (expression, expected) in cases {
+        assert_eq!(value(expression), expected, "{expression}");
+    }
+}
+
+#[test]
 fn operators_bind_as_in_postgresql() {
     let cases = [
         ("1 + 2 * 3 - 4 / 2", "5"),
