@@ -7,7 +7,7 @@ mod report;
 mod shown;
 mod stopping;
 
-use ::load::late::Late;
+use ::load::late::WhoWasLate;
 use ::load::run::{IntervalReport, RunReport, Watcher, run as run_load};
 use args::LoadArgs;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -15,7 +15,7 @@ use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::{json_line, print_as};
-use plan::Prepared;
+use plan::PreparedLoad;
 use stopping::Stopping;
 
 /// How messages begin.
@@ -63,7 +63,12 @@ fn environment(message: String) -> Failure {
 }
 
 /// Shows the whole run, and decides the exit code.
-fn conclude(context: &Context, args: &LoadArgs, prepared: &Prepared, report: &RunReport) -> Result<Outcome, Failure> {
+fn conclude(
+    context: &Context,
+    args: &LoadArgs,
+    prepared: &PreparedLoad,
+    report: &RunReport,
+) -> Result<Outcome, Failure> {
     match args.json {
         true => print_as(NAME, &json_line(&report::end(prepared, report)))?,
         false => print_as(NAME, &shown::end(prepared, report))?,
@@ -76,8 +81,8 @@ fn conclude(context: &Context, args: &LoadArgs, prepared: &Prepared, report: &Ru
         return Ok(Outcome::Partial);
     }
     Ok(match report.late {
-        Late::Generator { .. } => Outcome::Code(GENERATOR_WAS_LIMIT),
-        Late::Nobody | Late::Server => Outcome::Done,
+        WhoWasLate::Generator { .. } => Outcome::Code(GENERATOR_WAS_LIMIT),
+        WhoWasLate::Nobody | WhoWasLate::Server => Outcome::Done,
     })
 }
 

@@ -41,6 +41,7 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "ceiling" -d 'Show whether the
 complete -c mh -n "__fish_mh_needs_command" -f -a "systime" -d 'Show where the time of system calls goes'
 complete -c mh -n "__fish_mh_needs_command" -f -a "fit" -d 'Show how many more users, processes or containers fit, and what binds'
 complete -c mh -n "__fish_mh_needs_command" -f -a "timers" -d 'Show the real cost of timed waits: every call, with two timer slacks'
+complete -c mh -n "__fish_mh_needs_command" -f -a "load" -d 'Put a load on a database at planned times, and see what it took, who was late and what the server paid'
 complete -c mh -n "__fish_mh_needs_command" -f -a "crew" -d 'Show which runs hold the cores, and control them'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'Try the commands on a real file, step by step'
 complete -c mh -n "__fish_mh_needs_command" -f -a "links" -d 'Make links under the old names: gzip, zstd, xz, sha256sum and their relatives'
@@ -444,6 +445,7 @@ complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subco
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l fleet -d 'All hosts of this user\'s fleet, also without a screen'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l alone -d 'Look at this host alone, though this user has the key of a fleet'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -s d -l daemon -d 'Be this host\'s agent: silent until a viewer of a fleet asks that it trusts (see mh sysstat key)'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l no-answer -d 'Show a screen without answering viewers of the fleets that this host trusts'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l json -d 'Print one JSON object an interval'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l csv -d 'Print comma-separated values'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
@@ -616,6 +618,31 @@ complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l time -d 'For how long each way is tried' -r
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand load" -s c -l connections -l threads -d 'How many connections' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -s j -l generators -d 'Threads of the generator, which share the connections' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -s M -l protocol -d 'How statements are sent: prepared once a connection, or as text each time' -r -f -a "simple\t'As text each time'
+prepared\t'Prepared once a connection'"
+complete -c mh -n "__fish_mh_using_subcommand load" -s T -l time -d 'How long it is measured' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l warmup -l warmup-time -d 'How long it runs before it is measured' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l events -d 'No more transactions than this' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -s R -l rate -d 'Transactions a second, whatever the server does: 500, or over time 100@30s,200..1000@60s,1000 (,repeat: from the beginning again)' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l arrivals -d 'How transactions of --rate lie beside each other' -r -f -a "poisson\t'As users come who do not know each other'
+fixed\t'All gaps alike'"
+complete -c mh -n "__fish_mh_using_subcommand load" -l tx-rate -d 'Transactions a second of all connections, each by a clock of its own; 0 is flat out' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l tx-jitter -d 'How far a transaction of --tx-rate may lie from its place, in microseconds [default: 10 % of a connection\'s period]' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l think -d 'How long a connection\'s user thinks between two transactions' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l overload -d 'What becomes of transactions that are due while every connection is busy: queue, queue:COUNT, drop' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -s P -l report-interval -l progress -d 'Report so often' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l retries -d 'Begin a transaction again so often after a deadlock or a serialization failure' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l seed -l rand-seed -d 'For all random numbers: the same seed makes the same load' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l server-pid -d 'The server\'s first process, if it is not found by its address' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l echo-service -d 'What the echo server does with requests, in turn: wait TIME, work TIME, COUNTx of it; as in 99xwait:1ms,wait:100ms' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l echo-scheduler -d 'Who serves the echo server\'s connections: each a thread of its own, or pool:COUNT' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l hgrm -d 'Write the response times into FILE as percentiles, as HdrHistogram\'s tools read them' -r -F
+complete -c mh -n "__fish_mh_using_subcommand load" -l think-varies -d 'Let the time of thought vary exponentially'
+complete -c mh -n "__fish_mh_using_subcommand load" -l keep-going -d 'Go on when a statement fails or a connection is lost, and count it'
+complete -c mh -n "__fish_mh_using_subcommand load" -l json -d 'Print a JSON object for each interval and one at the end'
+complete -c mh -n "__fish_mh_using_subcommand load" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -s n -l count -d 'Print the list COUNT times; 0 goes on until Ctrl-C. On a terminal the default is a live view, elsewhere 1' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'

@@ -3,14 +3,14 @@
 
 mod profile;
 
-pub use profile::{ProfileError, RateProfile, Segment};
+pub use profile::{ProfileError, RateProfile, RateSegment};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// What makes a transaction due.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Arrivals {
+pub enum ArrivalModel {
     /// A connection begins its next transaction when its last one has ended and its user has thought.
     Closed(Think),
     /// Transactions are due at a rate, whatever the server does.

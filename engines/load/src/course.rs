@@ -1,7 +1,7 @@
 //! Which connection begins a transaction, and when: arrivals, the queue of those that wait for a connection, the policy for overload. Pure: the
 //! generator tells the time and what has ended, so that whole runs can be simulated.
 
-use crate::arrivals::{Arrivals, ConnectionClock, RandomSource, Schedule, Think};
+use crate::arrivals::{ArrivalModel, ConnectionClock, RandomSource, Schedule, Think};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -67,7 +67,7 @@ enum Pacing {
 
 /// This thread's part of the load.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct CoursePart {
     /// Which thread it is.
     pub thread: usize,
     /// How many there are.
@@ -82,14 +82,14 @@ pub struct Part {
 
 impl Course {
     /// A course that begins no transaction at `end_ns` or later. All clients are away until they are `back`.
-    pub fn new(arrivals: &Arrivals, overload: Overload, part: Part, seed: u64, end_ns: u64) -> Self {
+    pub fn new(arrivals: &ArrivalModel, overload: Overload, part: CoursePart, seed: u64, end_ns: u64) -> Self {
         let pacing = match arrivals {
-            Arrivals::Closed(think) => Pacing::Closed { think: *think, thinking: BinaryHeap::new() },
-            Arrivals::Open { rate, spacing } => {
+            ArrivalModel::Closed(think) => Pacing::Closed { think: *think, thinking: BinaryHeap::new() },
+            ArrivalModel::Open { rate, spacing } => {
                 let mut schedule = Box::new(Schedule::new(rate.clone(), *spacing, seed, part.thread, part.threads));
                 Pacing::Open { next: schedule.next(), schedule, waiting: VecDeque::new(), overload }
             }
-            Arrivals::Clocked { rate, jitter_ns } => {
+            ArrivalModel::Clocked { rate, jitter_ns } => {
                 let clock =
                     |client| ConnectionClock::new(*rate, *jitter_ns, part.first_client + client, part.clients_of_all);
                 Pacing::Clocked { clocks: (0..part.clients).map(clock).collect(), due: BinaryHeap::new() }

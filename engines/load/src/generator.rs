@@ -7,9 +7,9 @@ mod connecting;
 use crate::arrivals::RandomSource;
 use crate::course::Course;
 use crate::ledger::Ledger;
-use crate::player::Player;
+use crate::player::TransactionPlayer;
 use crate::session::Target;
-use client::{Client, ClientState, Progress};
+use client::{Client, ClientProgress, ClientState};
 use connecting::Reconnector;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::fd::OwnedFd;
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What all threads of a run know.
-pub(crate) struct Shared {
+pub(crate) struct GeneratorShared {
     /// What they load.
     pub target: Arc<dyn Target>,
     /// Where time begins: when it is first asked for.
@@ -45,7 +45,7 @@ pub(crate) struct Shared {
     pub error: Mutex<Option<String>>,
 }
 
-impl Shared {
+impl GeneratorShared {
     /// Nanoseconds since the run began.
     pub fn now(&self) -> u64 {
         u64::try_from(self.began.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
@@ -80,7 +80,7 @@ pub struct ThreadUse {
 
 /// One thread of the generator.
 pub(crate) struct Generator<'a> {
-    shared: &'a Shared,
+    shared: &'a GeneratorShared,
     ledger: &'a Mutex<Ledger>,
     course: Course,
     clients: Vec<Client>,
@@ -105,10 +105,10 @@ const EVENTS_MAX: usize = 256;
 impl<'a> Generator<'a> {
     /// A thread's generator, whose clients are connected here and now.
     pub fn connect(
-        shared: &'a Shared,
+        shared: &'a GeneratorShared,
         ledger: &'a Mutex<Ledger>,
         course: Course,
-        players: Vec<Box<dyn Player>>,
+        players: Vec<Box<dyn TransactionPlayer>>,
         random: RandomSource,
         events: Option<u64>,
     ) -> Result<Self, String> {
@@ -237,8 +237,8 @@ impl<'a> Generator<'a> {
     /// A session has something to read, or room to write.
     fn proceed(&mut self, number: usize) {
         match self.clients[number].take_reply(self.shared, self.ledger) {
-            Progress::Waits => self.arm(number),
-            Progress::GoesOn => self.go_on(number),
+            ClientProgress::Waits => self.arm(number),
+            ClientProgress::GoesOn => self.go_on(number),
             other => self.settle(number, other),
         }
     }
@@ -247,19 +247,19 @@ impl<'a> Generator<'a> {
     fn go_on(&mut self, number: usize) {
         loop {
             match self.clients[number].take_step(self.shared, self.ledger, &mut self.random) {
-                Progress::GoesOn => {}
-                Progress::Waits => return self.arm(number),
+                ClientProgress::GoesOn => {}
+                ClientProgress::Waits => return self.arm(number),
                 other => return self.settle(number, other),
             }
         }
     }
 
-    fn settle(&mut self, number: usize, progress: Progress) {
+    fn settle(&mut self, number: usize, progress: ClientProgress) {
         match progress {
-            Progress::Waits | Progress::GoesOn => {}
-            Progress::Sleeps(until) => self.sleeping.push(Reverse((until, number))),
-            Progress::Ended(now) => self.course.ended(number, now),
-            Progress::Lost => {
+            ClientProgress::Waits | ClientProgress::GoesOn => {}
+            ClientProgress::Sleeps(until) => self.sleeping.push(Reverse((until, number))),
+            ClientProgress::Ended(now) => self.course.ended(number, now),
+            ClientProgress::Lost => {
                 self.clients[number].state = ClientState::Away;
                 self.reconnector.want(number);
             }

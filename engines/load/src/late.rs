@@ -7,7 +7,7 @@ use serde::Serialize;
 /// What bound a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "who", rename_all = "kebab-case")]
-pub enum Late {
+pub enum WhoWasLate {
     /// Nobody: what was due was sent in time and answered in time.
     Nobody,
     /// The server: transactions waited for a connection, or the closed load had no rest.
@@ -27,12 +27,12 @@ const SLIP_SHARE: f64 = 0.1;
 const SLIP_LEAST_NS: u64 = 200_000;
 
 /// Judges a run: `is_open` where transactions are due whatever the server does.
-pub fn judge(ledger: &Ledger, threads: &[ThreadUse], is_open: bool) -> Late {
+pub fn judge(ledger: &Ledger, threads: &[ThreadUse], is_open: bool) -> WhoWasLate {
     let share = |used: &ThreadUse| used.cpu_ns as f64 / used.elapsed_ns.max(1) as f64;
     let busiest = threads.iter().map(share).fold(0.0, f64::max);
     if busiest >= BUSY_SHARE {
         let reason = format!("a thread of the generator computed for {:.0} % of the time", busiest * 100.0);
-        return Late::Generator { reason };
+        return WhoWasLate::Generator { reason };
     }
     let response = ledger.response();
     for percent in [50.0, 95.0, 99.0] {
@@ -43,29 +43,33 @@ pub fn judge(ledger: &Ledger, threads: &[ThreadUse], is_open: bool) -> Late {
                 slip_ns as f64 / 1e6,
                 response_ns as f64 / 1e6
             );
-            return Late::Generator { reason };
+            return WhoWasLate::Generator { reason };
         }
     }
     let (waited_ns, service_ns) = (response.percentile_ns(95.0), ledger.service().percentile_ns(95.0));
     let waits = threads.iter().any(|used| used.waiting > 0) || ledger.dropped > 0;
     match is_open && (waits || waited_ns > 2 * service_ns) {
-        true => Late::Server,
-        false if is_open => Late::Nobody,
-        false => Late::Server,
+        true => WhoWasLate::Server,
+        false if is_open => WhoWasLate::Nobody,
+        false => WhoWasLate::Server,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Times;
+    use crate::ledger::TransactionTimes;
 
     fn ledger(slip_ns: u64, wait_ns: u64) -> Ledger {
         let mut ledger = Ledger::default();
         for number in 0..1000_u64 {
             let ready = number * 1_000_000 + wait_ns;
-            let times =
-                Times { planned: number * 1_000_000, ready, sent: ready + slip_ns, done: ready + slip_ns + 400_000 };
+            let times = TransactionTimes {
+                planned: number * 1_000_000,
+                ready,
+                sent: ready + slip_ns,
+                done: ready + slip_ns + 400_000,
+            };
             ledger.done(0, &times);
         }
         ledger
@@ -77,16 +81,16 @@ mod tests {
 
     #[test]
     fn a_late_sender_is_told_from_a_late_server() {
-        assert_eq!(judge(&ledger(20_000, 0), &threads(100_000_000), true), Late::Nobody);
-        assert_eq!(judge(&ledger(20_000, 5_000_000), &threads(100_000_000), true), Late::Server);
-        assert!(matches!(judge(&ledger(900_000, 0), &threads(100_000_000), true), Late::Generator { .. }));
-        assert!(matches!(judge(&ledger(20_000, 0), &threads(990_000_000), false), Late::Generator { .. }));
+        assert_eq!(judge(&ledger(20_000, 0), &threads(100_000_000), true), WhoWasLate::Nobody);
+        assert_eq!(judge(&ledger(20_000, 5_000_000), &threads(100_000_000), true), WhoWasLate::Server);
+        assert!(matches!(judge(&ledger(900_000, 0), &threads(100_000_000), true), WhoWasLate::Generator { .. }));
+        assert!(matches!(judge(&ledger(20_000, 0), &threads(990_000_000), false), WhoWasLate::Generator { .. }));
     }
 
     #[test]
     fn a_closed_load_is_bound_by_its_server_and_transactions_that_wait_are_its_debt() {
-        assert_eq!(judge(&ledger(900_000, 0), &threads(100_000_000), false), Late::Server);
+        assert_eq!(judge(&ledger(900_000, 0), &threads(100_000_000), false), WhoWasLate::Server);
         let waiting = [ThreadUse { waiting: 7, ..threads(1)[0] }];
-        assert_eq!(judge(&ledger(20_000, 0), &waiting, true), Late::Server);
+        assert_eq!(judge(&ledger(20_000, 0), &waiting, true), WhoWasLate::Server);
     }
 }

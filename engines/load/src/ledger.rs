@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// The instants of one transaction, in nanoseconds since the run began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Times {
+pub struct TransactionTimes {
     /// When it was due.
     pub planned: u64,
     /// When it could begin: it was due, and a connection was free.
@@ -17,7 +17,7 @@ pub struct Times {
     pub done: u64,
 }
 
-impl Times {
+impl TransactionTimes {
     /// What a user waits: from when it was due.
     pub fn response_ns(&self) -> u64 {
         self.done.saturating_sub(self.planned)
@@ -191,7 +191,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// Adds a transaction of `script` that succeeded.
-    pub fn done(&mut self, script: usize, times: &Times) {
+    pub fn done(&mut self, script: usize, times: &TransactionTimes) {
         let ledger = self.script(script);
         ledger.response.add(times.response_ns());
         ledger.service.add(times.service_ns());
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn the_three_clocks_are_told_apart() {
-        let times = Times { planned: 100, ready: 400, sent: 450, done: 1450 };
+        let times = TransactionTimes { planned: 100, ready: 400, sent: 450, done: 1450 };
         assert_eq!((times.response_ns(), times.service_ns(), times.slip_ns()), (1350, 1000, 50));
     }
 
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn ledgers_of_threads_add_up_and_empty_ones_change_nothing() {
         let (mut all, mut one) = (Ledger::default(), Ledger::default());
-        one.done(1, &Times { planned: 0, ready: 0, sent: 0, done: 5_000 });
+        one.done(1, &TransactionTimes { planned: 0, ready: 0, sent: 0, done: 5_000 });
         one.statement(1, 2, 3_000, 7);
         one.fail(Failing::Lost);
         one.sent = 2;

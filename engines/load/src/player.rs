@@ -1,17 +1,17 @@
 //! What a client does: transactions as steps. A script and a built-in workload are played alike.
 
 use crate::arrivals::RandomSource;
-use crate::session::Request;
+use crate::session::SessionRequest;
 
 /// The next thing that a client does.
 #[derive(Debug)]
-pub enum Step<'a> {
+pub enum PlayerStep<'a> {
     /// Send this; `index` is its place in the script.
     Statement {
         /// Its place in the script, for the statement's own histogram.
         index: usize,
         /// What to send.
-        request: Request<'a>,
+        request: SessionRequest<'a>,
         /// Whether its last row is wanted.
         wants_row: bool,
     },
@@ -27,7 +27,7 @@ pub enum Step<'a> {
 pub struct StepError(pub String);
 
 /// One client's way through a workload.
-pub trait Player: Send {
+pub trait TransactionPlayer: Send {
     /// Begins a transaction, and says which script it is.
     fn begin(&mut self, random: &mut RandomSource) -> usize;
 
@@ -35,7 +35,7 @@ pub trait Player: Send {
     fn begin_again(&mut self);
 
     /// The next step.
-    fn step(&mut self, random: &mut RandomSource) -> Result<Step<'_>, StepError>;
+    fn step(&mut self, random: &mut RandomSource) -> Result<PlayerStep<'_>, StepError>;
 
     /// The last row of the statement before, which wanted it; none if there was no row.
     fn take_row(&mut self, row: Option<&[Option<String>]>) -> Result<(), StepError>;
@@ -44,7 +44,7 @@ pub trait Player: Send {
 /// What clients play.
 pub trait Workload: Send + Sync {
     /// The player of one client of the run.
-    fn player(&self, client: usize) -> Box<dyn Player>;
+    fn player(&self, client: usize) -> Box<dyn TransactionPlayer>;
 
     /// Scripts by name, each with its statements as they are shown.
     fn scripts(&self) -> Vec<(String, Vec<String>)>;
@@ -62,7 +62,7 @@ pub struct Repeated {
 }
 
 impl Workload for Repeated {
-    fn player(&self, _client: usize) -> Box<dyn Player> {
+    fn player(&self, _client: usize) -> Box<dyn TransactionPlayer> {
         Box::new(RepeatedPlayer { text: self.text.clone(), is_prepared: self.is_prepared, is_sent: false })
     }
 
@@ -77,7 +77,7 @@ struct RepeatedPlayer {
     is_sent: bool,
 }
 
-impl Player for RepeatedPlayer {
+impl TransactionPlayer for RepeatedPlayer {
     fn begin(&mut self, _random: &mut RandomSource) -> usize {
         self.is_sent = false;
         0
@@ -87,12 +87,12 @@ impl Player for RepeatedPlayer {
         self.is_sent = false;
     }
 
-    fn step(&mut self, _random: &mut RandomSource) -> Result<Step<'_>, StepError> {
+    fn step(&mut self, _random: &mut RandomSource) -> Result<PlayerStep<'_>, StepError> {
         if std::mem::replace(&mut self.is_sent, true) {
-            return Ok(Step::End);
+            return Ok(PlayerStep::End);
         }
-        let request = Request { prepared: self.is_prepared.then_some(0), text: &self.text, parameters: &[] };
-        Ok(Step::Statement { index: 0, request, wants_row: false })
+        let request = SessionRequest { prepared: self.is_prepared.then_some(0), text: &self.text, parameters: &[] };
+        Ok(PlayerStep::Statement { index: 0, request, wants_row: false })
     }
 
     fn take_row(&mut self, _row: Option<&[Option<String>]>) -> Result<(), StepError> {

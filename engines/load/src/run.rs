@@ -1,10 +1,10 @@
 //! A run: threads of the generator side by side, and their ledgers gathered once an interval.
 
-use crate::arrivals::{Arrivals, RandomSource};
+use crate::arrivals::{ArrivalModel, RandomSource};
 use crate::cost::{ServerCost, ServerMeter};
-use crate::course::{Course, Overload, Part};
-use crate::generator::{Generator, Shared, ThreadUse, guarded};
-use crate::late::{Late, judge};
+use crate::course::{Course, CoursePart, Overload};
+use crate::generator::{Generator, GeneratorShared, ThreadUse, guarded};
+use crate::late::{WhoWasLate, judge};
 use crate::ledger::Ledger;
 use crate::player::Workload;
 use crate::session::Target;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadPlan {
     /// When transactions are due.
-    pub arrivals: Arrivals,
+    pub arrivals: ArrivalModel,
     /// What becomes of those that find no connection.
     pub overload: Overload,
     /// Connections.
@@ -70,7 +70,7 @@ pub struct RunReport {
     /// What the server used while it was measured.
     pub cost: Option<ServerCost>,
     /// What bound it.
-    pub late: Late,
+    pub late: WhoWasLate,
     /// Why it ended early, if an error was the reason.
     pub error: Option<String>,
     /// Whether it was stopped before its time.
@@ -111,7 +111,7 @@ pub fn run(
 ) -> Result<RunReport, String> {
     let threads = plan.threads.clamp(1, plan.clients.max(1));
     let end = plan.warmup.saturating_add(plan.duration);
-    let shared = Shared {
+    let shared = GeneratorShared {
         target: Arc::clone(target),
         began: OnceLock::new(),
         connected: AtomicUsize::new(0),
@@ -154,24 +154,24 @@ pub fn run(
 const POLL: Duration = Duration::from_millis(20);
 
 /// Whether all threads have connected; one that wants to stop stops them, too.
-fn all_here<T>(shared: &Shared, handles: &[ScopedJoinHandle<'_, T>], watcher: &mut dyn Watcher) -> bool {
+fn all_here<T>(shared: &GeneratorShared, handles: &[ScopedJoinHandle<'_, T>], watcher: &mut dyn Watcher) -> bool {
     if watcher.wants_to_stop() {
         shared.stop.store(true, Ordering::Relaxed);
     }
     shared.connected.load(Ordering::Acquire) == handles.len()
 }
 
-fn part(clients: usize, thread: usize, threads: usize) -> Part {
+fn part(clients: usize, thread: usize, threads: usize) -> CoursePart {
     let first_client = clients * thread / threads;
     let clients_here = clients * (thread + 1) / threads - first_client;
-    Part { thread, threads, clients: clients_here, first_client, clients_of_all: clients }
+    CoursePart { thread, threads, clients: clients_here, first_client, clients_of_all: clients }
 }
 
 /// One thread: none if its connections could not be made.
 fn serve(
     plan: &LoadPlan,
-    part: Part,
-    shared: &Shared,
+    part: CoursePart,
+    shared: &GeneratorShared,
     ledger: &Mutex<Ledger>,
     workload: &dyn Workload,
     all_connected: &Barrier,
@@ -203,7 +203,7 @@ struct Gathered {
 
 fn gather<T>(
     plan: &LoadPlan,
-    shared: &Shared,
+    shared: &GeneratorShared,
     ledgers: &[Mutex<Ledger>],
     handles: &[ScopedJoinHandle<'_, T>],
     meter: &mut Option<&mut ServerMeter>,
@@ -265,8 +265,8 @@ fn added(first: &ServerCost, second: &ServerCost) -> ServerCost {
     }
 }
 
-fn report(plan: &LoadPlan, shared: &Shared, gathered: Gathered, threads: Vec<ThreadUse>) -> RunReport {
-    let is_open = !matches!(plan.arrivals, Arrivals::Closed(_));
+fn report(plan: &LoadPlan, shared: &GeneratorShared, gathered: Gathered, threads: Vec<ThreadUse>) -> RunReport {
+    let is_open = !matches!(plan.arrivals, ArrivalModel::Closed(_));
     // Threads that end wait for the last replies; the rate is that of the time in which transactions were begun.
     let elapsed = gathered.elapsed.min(plan.duration).max(Duration::from_nanos(1));
     RunReport {

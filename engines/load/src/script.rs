@@ -16,7 +16,7 @@ mod token;
 
 pub use mix::{ScriptMix, split_weight};
 
-use crate::session::Dialect;
+use crate::session::SqlDialect;
 use expression::Expression;
 use scalar::Variable;
 use std::fmt;
@@ -29,7 +29,7 @@ pub const SCRIPT_BYTES_MAX: usize = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct ScriptOptions {
     /// Whose placeholders prepared statements have.
-    pub dialect: Dialect,
+    pub dialect: SqlDialect,
     /// Whether statements are prepared, with variables as parameters; otherwise variables are written into their text.
     pub is_prepared: bool,
     /// The value of `:scale`.
@@ -42,7 +42,7 @@ pub struct ScriptOptions {
 
 impl ScriptOptions {
     /// Statements as text, at scale 1.
-    pub fn new(dialect: Dialect) -> Self {
+    pub fn new(dialect: SqlDialect) -> Self {
         Self { dialect, is_prepared: false, scale: 1, random_seed: 0, definitions: Vec::new() }
     }
 }

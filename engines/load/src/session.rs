@@ -20,7 +20,7 @@ pub enum Parameter {
 
 /// A statement to send.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct SessionRequest<'a> {
     /// Which statement of the workload it is, if it is to be prepared once and then known by this number.
     pub prepared: Option<usize>,
     /// Its text, in the target's dialect.
@@ -29,7 +29,7 @@ pub struct Request<'a> {
     pub parameters: &'a [Parameter],
 }
 
-impl<'a> Request<'a> {
+impl<'a> SessionRequest<'a> {
     /// A text as it is.
     pub fn plain(text: &'a str) -> Self {
         Self { prepared: None, text, parameters: &[] }
@@ -38,7 +38,7 @@ impl<'a> Request<'a> {
 
 /// What came of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum SessionReply {
     /// It was carried out.
     Done {
         /// Rows that came back.
@@ -47,12 +47,12 @@ pub enum Reply {
         last_row: Option<Vec<Option<String>>>,
     },
     /// The server refused it; the session can go on.
-    Refused(Refusal),
+    Refused(StatementRefusal),
 }
 
 /// Why a server refused a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct StatementRefusal {
     /// What it counts as.
     pub failing: Failing,
     /// The server's words, with its code.
@@ -75,10 +75,10 @@ pub trait Session: Send {
     }
 
     /// Sends a statement, as far as that goes without waiting.
-    fn begin(&mut self, request: &Request<'_>) -> Result<(), SessionLost>;
+    fn begin(&mut self, request: &SessionRequest<'_>) -> Result<(), SessionLost>;
 
     /// The reply, once it is whole. Sends what is unsent.
-    fn reply(&mut self) -> Result<Option<Reply>, SessionLost>;
+    fn reply(&mut self) -> Result<Option<SessionReply>, SessionLost>;
 
     /// Whether the last row of each reply is kept.
     fn keep_last_row(&mut self, _is_kept: bool) {}
@@ -86,7 +86,7 @@ pub trait Session: Send {
 
 /// How a target's statements are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub enum SqlDialect {
     /// PostgreSQL's.
     Postgres,
     /// MySQL's and MariaDB's.
@@ -100,14 +100,14 @@ pub enum Dialect {
 /// Something to load.
 pub trait Target: Send + Sync {
     /// How its statements are written.
-    fn dialect(&self) -> Dialect;
+    fn dialect(&self) -> SqlDialect;
 
     /// Makes a session, within the time.
     fn connect(&self, within: Duration) -> Result<Box<dyn Session>, SessionLost>;
 }
 
 /// Carries out a statement and waits for its reply: for preparing data, and for questions.
-pub fn ask(session: &mut dyn Session, request: &Request<'_>) -> Result<Reply, SessionLost> {
+pub fn ask(session: &mut dyn Session, request: &SessionRequest<'_>) -> Result<SessionReply, SessionLost> {
     session.begin(request)?;
     loop {
         if let Some(reply) = session.reply()? {

@@ -13,7 +13,7 @@ pub use tables::{RowForm, WorkloadTable};
 use crate::distribution::{DistributionError, KeyDistribution};
 use crate::player::{Repeated, Workload};
 use crate::script::ScriptMix;
-use crate::session::Dialect;
+use crate::session::SqlDialect;
 use std::sync::Arc;
 
 /// LIMIT: sysbench's tables, each of which has its statements.
@@ -56,7 +56,7 @@ pub enum BuiltIn {
 #[derive(Clone, Debug)]
 pub struct WorkloadOptions {
     /// How statements are written.
-    pub dialect: Dialect,
+    pub dialect: SqlDialect,
     /// Whether they are prepared.
     pub is_prepared: bool,
     /// How many of sysbench's tables.
@@ -75,7 +75,7 @@ pub struct WorkloadOptions {
 
 impl WorkloadOptions {
     /// sysbench's and pgbench's defaults.
-    pub fn new(dialect: Dialect) -> Self {
+    pub fn new(dialect: SqlDialect) -> Self {
         Self {
             dialect,
             is_prepared: true,
@@ -196,12 +196,12 @@ impl BuiltIn {
     /// What clients play.
     pub fn workload(self, options: &WorkloadOptions) -> Result<Arc<dyn Workload>, WorkloadError> {
         options.check()?;
-        if options.dialect == Dialect::Echo {
+        if options.dialect == SqlDialect::Echo {
             return Err(WorkloadError::NoSql);
         }
         Ok(match self {
             Self::Yesmark => {
-                let text = if options.dialect == Dialect::MySql { "DO 0" } else { "SELECT 1" };
+                let text = if options.dialect == SqlDialect::MySql { "DO 0" } else { "SELECT 1" };
                 Arc::new(Repeated { name: text.to_owned(), text: text.to_owned(), is_prepared: options.is_prepared })
             }
             Self::Tpcb | Self::TpcbSelect | Self::TpcbSimple => {

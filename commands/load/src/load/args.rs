@@ -2,7 +2,7 @@
 
 use ::load::arrivals::RateProfile;
 use ::load::course::{Overload, QUEUE_MAX};
-use ::load::session::Dialect;
+use ::load::session::SqlDialect;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -126,8 +126,8 @@ pub enum ProtocolArg {
 
 impl LoadArgs {
     /// Whether statements are prepared. MySQL has statements that cannot be, `DO` among them in old versions.
-    pub fn is_prepared(&self, dialect: Dialect) -> bool {
-        self.protocol == ProtocolArg::Prepared && dialect != Dialect::Echo
+    pub fn is_prepared(&self, dialect: SqlDialect) -> bool {
+        self.protocol == ProtocolArg::Prepared && dialect != SqlDialect::Echo
     }
 }
 

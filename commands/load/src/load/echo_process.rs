@@ -1,7 +1,7 @@
 //! The echo server in a process of its own, so that what it costs can be told from what the generator costs. It ends with us.
 
 use super::environment;
-use ::load::target::echo::{EchoServer, EchoStep, Scheduler, Service};
+use ::load::target::echo::{EchoScheduler, EchoServer, EchoStep, Service};
 use mh_kit::failure::{Failure, Outcome};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -33,9 +33,9 @@ impl EchoProcess {
         if let Some(output) = child.stdout.take() {
             BufReader::new(output).read_line(&mut line).map_err(failed)?;
         }
-        let address = line.trim().parse();
+        let address = line.trim().parse().ok();
         let mut started = Self { child, address: SocketAddr::from(([127, 0, 0, 1], 0)) };
-        started.address = address.map_err(|_none| started.complaint())?;
+        started.address = address.ok_or_else(|| started.complaint())?;
         Ok(started)
     }
 
@@ -74,11 +74,11 @@ fn usage(message: String) -> Failure {
     Failure::Usage { command: super::NAME, message }
 }
 
-fn parse_scheduler(text: &str) -> Result<Scheduler, Failure> {
+fn parse_scheduler(text: &str) -> Result<EchoScheduler, Failure> {
     let pool = text.strip_prefix("pool:").and_then(|count| count.parse::<NonZeroUsize>().ok());
     match (text, pool.filter(|count| count.get() <= 1024)) {
-        ("each", _) => Ok(Scheduler::ThreadEach),
-        (_, Some(count)) => Ok(Scheduler::Pool(count)),
+        ("each", _) => Ok(EchoScheduler::ThreadEach),
+        (_, Some(count)) => Ok(EchoScheduler::Pool(count)),
         _ => Err(usage(format!("--echo-scheduler '{text}' is neither each nor pool:COUNT (1 to 1024)"))),
     }
 }
@@ -120,8 +120,8 @@ mod tests {
 
     #[test]
     fn schedulers_have_two_names() {
-        assert!(matches!(parse_scheduler("each"), Ok(Scheduler::ThreadEach)));
-        assert!(matches!(parse_scheduler("pool:4"), Ok(Scheduler::Pool(_))));
+        assert!(matches!(parse_scheduler("each"), Ok(EchoScheduler::ThreadEach)));
+        assert!(matches!(parse_scheduler("pool:4"), Ok(EchoScheduler::Pool(_))));
         for wrong in ["", "pool", "pool:0", "pool:5000"] {
             assert!(parse_scheduler(wrong).is_err(), "{wrong}");
         }

@@ -3,11 +3,11 @@
 use super::args::{ArrivalsArg, LoadArgs};
 use super::echo_process::EchoProcess;
 use super::{NAME, environment};
-use ::load::arrivals::{Arrivals, RateProfile, Spacing, Think};
+use ::load::arrivals::{ArrivalModel, RateProfile, Spacing, Think};
 use ::load::cost::{ServerMeter, listener};
 use ::load::player::{Repeated, Workload};
 use ::load::run::LoadPlan;
-use ::load::session::{Dialect, Target};
+use ::load::session::{SqlDialect, Target};
 use ::load::target::echo::Echo;
 use ::load::target::server::Server;
 use ::load::target::sqlite::Sqlite;
@@ -20,7 +20,7 @@ use std::time::Duration;
 use wire::{Environment, Protocol, ServerAddress};
 
 /// All that a run needs.
-pub struct Prepared {
+pub struct PreparedLoad {
     /// The target as it is shown.
     pub name: String,
     /// The workload as it is shown.
@@ -56,7 +56,7 @@ const GRACE: Duration = Duration::from_secs(5);
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// Prepares a run.
-pub fn prepare(args: &LoadArgs) -> Result<Prepared, Failure> {
+pub fn prepare(args: &LoadArgs) -> Result<PreparedLoad, Failure> {
     let plan = load_plan(args)?;
     let place = place(args)?;
     let dialect = place.target.dialect();
@@ -67,10 +67,10 @@ pub fn prepare(args: &LoadArgs) -> Result<Prepared, Failure> {
     };
     let plan = match dialect {
         // In this process a statement keeps its thread until it is answered.
-        Dialect::Sqlite => LoadPlan { threads: plan.clients, ..plan },
-        Dialect::Postgres | Dialect::MySql | Dialect::Echo => plan,
+        SqlDialect::Sqlite => LoadPlan { threads: plan.clients, ..plan },
+        SqlDialect::Postgres | SqlDialect::MySql | SqlDialect::Echo => plan,
     };
-    Ok(Prepared { name: place.name, workload_name, plan, target: place.target, workload, meter, _kept: place.kept })
+    Ok(PreparedLoad { name: place.name, workload_name, plan, target: place.target, workload, meter, _kept: place.kept })
 }
 
 fn usage(message: String) -> Failure {
@@ -95,22 +95,22 @@ fn load_plan(args: &LoadArgs) -> Result<LoadPlan, Failure> {
     })
 }
 
-fn arrivals(args: &LoadArgs) -> Result<Arrivals, Failure> {
+fn arrivals(args: &LoadArgs) -> Result<ArrivalModel, Failure> {
     if let Some(rate) = &args.rate {
         let spacing = match args.arrivals {
             ArrivalsArg::Poisson => Spacing::Poisson,
             ArrivalsArg::Fixed => Spacing::Fixed,
         };
-        return Ok(Arrivals::Open { rate: rate.clone(), spacing });
+        return Ok(ArrivalModel::Open { rate: rate.clone(), spacing });
     }
     match args.tx_rate {
         Some(rate) if rate != 0.0 => {
             let checked = RateProfile::constant(rate).map_err(|error| usage(format!("--tx-rate: {error}")))?;
             let jitter_ns = args.tx_jitter.map(|us| us.saturating_mul(1000));
-            Ok(Arrivals::Clocked { rate: checked.rate_max(), jitter_ns })
+            Ok(ArrivalModel::Clocked { rate: checked.rate_max(), jitter_ns })
         }
         // 0 is flat out, as the option always had it.
-        _ => Ok(Arrivals::Closed(Think {
+        _ => Ok(ArrivalModel::Closed(Think {
             mean_ns: u64::try_from(args.think.as_nanos()).unwrap_or(u64::MAX),
             is_exponential: args.think_varies,
         })),
@@ -183,15 +183,15 @@ fn sqlite(path: PathBuf) -> Place {
     Place { name, target: Arc::new(Sqlite::new(path, LOCK_WAIT)), kept: Kept::Nothing, server: None }
 }
 
-fn workload(args: &LoadArgs, dialect: Dialect) -> Result<(String, Arc<dyn Workload>), Failure> {
+fn workload(args: &LoadArgs, dialect: SqlDialect) -> Result<(String, Arc<dyn Workload>), Failure> {
     let text = match (args.workload.as_deref(), dialect) {
-        (_, Dialect::Echo) => String::new(),
-        (None | Some("yesmark"), Dialect::MySql) => "DO 0".to_owned(),
-        (None | Some("yesmark"), Dialect::Postgres | Dialect::Sqlite) => "SELECT 1".to_owned(),
+        (_, SqlDialect::Echo) => String::new(),
+        (None | Some("yesmark"), SqlDialect::MySql) => "DO 0".to_owned(),
+        (None | Some("yesmark"), SqlDialect::Postgres | SqlDialect::Sqlite) => "SELECT 1".to_owned(),
         (Some(statement), _) if statement.contains(char::is_whitespace) => statement.to_owned(),
         (Some(name), _) => return Err(usage(format!("'{name}' is neither yesmark nor a statement in SQL"))),
     };
-    let name = if dialect == Dialect::Echo { "requests".to_owned() } else { text.clone() };
+    let name = if dialect == SqlDialect::Echo { "requests".to_owned() } else { text.clone() };
     let repeated = Repeated { name: name.clone(), text, is_prepared: args.is_prepared(dialect) };
     Ok((name, Arc::new(repeated)))
 }

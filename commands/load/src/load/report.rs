@@ -2,9 +2,9 @@
 //! has them.
 
 use super::environment;
-use super::plan::Prepared;
+use super::plan::PreparedLoad;
 use ::load::cost::ServerCost;
-use ::load::late::Late;
+use ::load::late::WhoWasLate;
 use ::load::ledger::{Distribution, Ledger};
 use ::load::run::{IntervalReport, RunReport};
 use mh_kit::failure::Failure;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// Times of one kind, in seconds.
 #[derive(Serialize)]
-pub struct Times {
+pub struct TimesObject {
     count: u64,
     mean_s: f64,
     stddev_s: f64,
@@ -29,7 +29,7 @@ pub struct Times {
 pub const PERCENTILES: &[(&str, f64)] =
     &[("50", 50.0), ("90", 90.0), ("95", 95.0), ("99", 99.0), ("99.9", 99.9), ("99.99", 99.99)];
 
-impl Times {
+impl TimesObject {
     fn of(distribution: &Distribution) -> Self {
         let seconds = |ns: u64| ns as f64 / 1e9;
         Self {
@@ -84,9 +84,9 @@ pub struct IntervalObject {
     #[serde(flatten)]
     counts: Counts,
     transactions_per_s: f64,
-    response: Times,
-    service: Times,
-    slip: Times,
+    response: TimesObject,
+    service: TimesObject,
+    slip: TimesObject,
     server: Option<ServerCost>,
 }
 
@@ -99,9 +99,9 @@ pub fn interval(report: &IntervalReport<'_>) -> IntervalObject {
         is_warmup: report.is_warmup,
         counts: Counts::of(report.ledger),
         transactions_per_s: report.ledger.succeeded() as f64 / report.elapsed.as_secs_f64(),
-        response: Times::of(&report.ledger.response()),
-        service: Times::of(&report.ledger.service()),
-        slip: Times::of(&report.ledger.slip),
+        response: TimesObject::of(&report.ledger.response()),
+        service: TimesObject::of(&report.ledger.service()),
+        slip: TimesObject::of(&report.ledger.slip),
         server: report.cost,
     }
 }
@@ -112,6 +112,15 @@ struct GeneratorThread {
     cpu_s: f64,
     elapsed_s: f64,
     run_queue_wait_s: Option<f64>,
+}
+
+/// Times of a whole run. None where the generator was the limit: they would be its own.
+#[derive(Serialize)]
+struct EndTimes {
+    response: Option<TimesObject>,
+    service: Option<TimesObject>,
+    slip: TimesObject,
+    statements_by_script: Option<Vec<ScriptObject>>,
 }
 
 /// The whole run.
@@ -126,12 +135,9 @@ pub struct EndObject {
     counts: Counts,
     unfinished: u64,
     transactions_per_s: f64,
-    /// None where the generator was the limit: they would be its own.
-    response: Option<Times>,
-    service: Option<Times>,
-    slip: Times,
-    statements_by_script: Option<Vec<ScriptObject>>,
-    late: Late,
+    #[serde(flatten)]
+    times: EndTimes,
+    late: WhoWasLate,
     generators: Vec<GeneratorThread>,
     server: Option<ServerCost>,
     is_stopped: bool,
@@ -142,23 +148,29 @@ pub struct EndObject {
 #[derive(Serialize)]
 struct ScriptObject {
     name: String,
-    response: Times,
+    response: TimesObject,
     statements: Vec<StatementObject>,
 }
 
 #[derive(Serialize)]
 struct StatementObject {
     text: String,
-    service: Times,
+    service: TimesObject,
 }
 
 /// A run as an object.
-pub fn end(prepared: &Prepared, report: &RunReport) -> EndObject {
-    let is_told = !matches!(report.late, Late::Generator { .. });
+pub fn end(prepared: &PreparedLoad, report: &RunReport) -> EndObject {
+    let is_told = !matches!(report.late, WhoWasLate::Generator { .. });
     let thread = |used: &::load::generator::ThreadUse| GeneratorThread {
         cpu_s: used.cpu_ns as f64 / 1e9,
         elapsed_s: used.elapsed_ns as f64 / 1e9,
         run_queue_wait_s: used.run_delay_ns.map(|ns| ns as f64 / 1e9),
+    };
+    let times = EndTimes {
+        response: is_told.then(|| TimesObject::of(&report.ledger.response())),
+        service: is_told.then(|| TimesObject::of(&report.ledger.service())),
+        slip: TimesObject::of(&report.ledger.slip),
+        statements_by_script: is_told.then(|| scripts(prepared, report)),
     };
     EndObject {
         kind: "end",
@@ -169,10 +181,7 @@ pub fn end(prepared: &Prepared, report: &RunReport) -> EndObject {
         counts: Counts::of(&report.ledger),
         unfinished: report.unfinished(),
         transactions_per_s: report.rate(),
-        response: is_told.then(|| Times::of(&report.ledger.response())),
-        service: is_told.then(|| Times::of(&report.ledger.service())),
-        slip: Times::of(&report.ledger.slip),
-        statements_by_script: is_told.then(|| scripts(prepared, report)),
+        times,
         late: report.late.clone(),
         generators: report.threads.iter().map(thread).collect(),
         server: report.cost,
@@ -181,16 +190,16 @@ pub fn end(prepared: &Prepared, report: &RunReport) -> EndObject {
     }
 }
 
-fn scripts(prepared: &Prepared, report: &RunReport) -> Vec<ScriptObject> {
+fn scripts(prepared: &PreparedLoad, report: &RunReport) -> Vec<ScriptObject> {
     let names = prepared.workload.scripts();
     let script = |(ledger, (name, texts)): (&::load::ledger::ScriptLedger, (String, Vec<String>))| ScriptObject {
         name,
-        response: Times::of(&ledger.response),
+        response: TimesObject::of(&ledger.response),
         statements: ledger
             .statements
             .iter()
             .zip(texts)
-            .map(|(statement, text)| StatementObject { text, service: Times::of(statement) })
+            .map(|(statement, text)| StatementObject { text, service: TimesObject::of(statement) })
             .collect(),
     };
     report.ledger.scripts.iter().zip(names).map(script).collect()

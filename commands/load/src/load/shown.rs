@@ -1,10 +1,10 @@
 //! What a run says to people: a line an interval, and what it took at the end.
 
-use super::plan::Prepared;
+use super::plan::PreparedLoad;
 use super::report::PERCENTILES;
-use ::load::arrivals::{Arrivals, Spacing};
+use ::load::arrivals::{ArrivalModel, Spacing};
 use ::load::cost::ServerCost;
-use ::load::late::Late;
+use ::load::late::WhoWasLate;
 use ::load::ledger::Distribution;
 use ::load::run::{IntervalReport, RunReport};
 use std::fmt::Write;
@@ -12,16 +12,16 @@ use std::time::Duration;
 use terminal::{Align, TextTable};
 
 /// What begins, in one line.
-pub fn opening(prepared: &Prepared) -> String {
+pub fn opening(prepared: &PreparedLoad) -> String {
     let plan = &prepared.plan;
     let how = match &plan.arrivals {
-        Arrivals::Closed(think) if think.mean_ns == 0 => "flat out".to_owned(),
-        Arrivals::Closed(think) => {
+        ArrivalModel::Closed(think) if think.mean_ns == 0 => "flat out".to_owned(),
+        ArrivalModel::Closed(think) => {
             format!("{} of thought between transactions", terminal::duration(Duration::from_nanos(think.mean_ns)))
         }
-        Arrivals::Open { rate, spacing: Spacing::Poisson } => format!("{rate} a second, at random (Poisson)"),
-        Arrivals::Open { rate, spacing: Spacing::Fixed } => format!("{rate} a second, evenly"),
-        Arrivals::Clocked { rate, .. } => format!("{rate} a second, each connection by its own clock"),
+        ArrivalModel::Open { rate, spacing: Spacing::Poisson } => format!("{rate} a second, at random (Poisson)"),
+        ArrivalModel::Open { rate, spacing: Spacing::Fixed } => format!("{rate} a second, evenly"),
+        ArrivalModel::Clocked { rate, .. } => format!("{rate} a second, each connection by its own clock"),
     };
     let time = terminal::duration(plan.duration);
     let connections = mh_kit::report::counted(plan.clients as u64, "connection");
@@ -68,7 +68,7 @@ fn per_transaction(cost: &ServerCost, transactions: u64) -> String {
 }
 
 /// The whole run.
-pub fn end(prepared: &Prepared, report: &RunReport) -> String {
+pub fn end(prepared: &PreparedLoad, report: &RunReport) -> String {
     let ledger = &report.ledger;
     let mut text = format!(
         "\n{} transactions in {:.1} s: {:.1} a second\n",
@@ -79,7 +79,7 @@ pub fn end(prepared: &Prepared, report: &RunReport) -> String {
     counts(&mut text, report);
     match &report.late {
         _ if ledger.succeeded() == 0 => return text,
-        Late::Generator { reason } => {
+        WhoWasLate::Generator { reason } => {
             let advice = "No percentiles: they would be the generator's. More of its threads (-j), a lower --rate, or another machine for it.";
             let _written = writeln!(text, "The generator was the limit: {reason}.\n{advice}");
         }
@@ -87,11 +87,13 @@ pub fn end(prepared: &Prepared, report: &RunReport) -> String {
             text.push_str(&times(report));
             text.push_str(&statements(prepared, report));
             let verdict = match late {
-                Late::Server if is_open(prepared) => "The server was late: transactions waited for it.",
-                Late::Server => {
+                WhoWasLate::Server if is_open(prepared) => "The server was late: transactions waited for it.",
+                WhoWasLate::Server => {
                     "The server was the limit: every connection always had a transaction under way, or its user thought."
                 }
-                Late::Nobody | Late::Generator { .. } => "Nobody was late: what was due was sent and answered in time.",
+                WhoWasLate::Nobody | WhoWasLate::Generator { .. } => {
+                    "Nobody was late: what was due was sent and answered in time."
+                }
             };
             let _written = writeln!(text, "{verdict}");
         }
@@ -101,8 +103,8 @@ pub fn end(prepared: &Prepared, report: &RunReport) -> String {
     text
 }
 
-fn is_open(prepared: &Prepared) -> bool {
-    !matches!(prepared.plan.arrivals, Arrivals::Closed(_))
+fn is_open(prepared: &PreparedLoad) -> bool {
+    !matches!(prepared.plan.arrivals, ArrivalModel::Closed(_))
 }
 
 fn counts(text: &mut String, report: &RunReport) {
@@ -152,7 +154,7 @@ fn times(report: &RunReport) -> String {
 }
 
 /// Where a transaction has several statements, each one's own times.
-fn statements(prepared: &Prepared, report: &RunReport) -> String {
+fn statements(prepared: &PreparedLoad, report: &RunReport) -> String {
     let scripts = prepared.workload.scripts();
     let has_several = scripts.len() > 1 || scripts.iter().any(|(_, texts)| texts.len() > 1);
     if !has_several {

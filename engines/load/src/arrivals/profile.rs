@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A part of a profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Segment {
+pub struct RateSegment {
     /// Transactions a second at its beginning.
     pub from: f64,
     /// At its end.
@@ -14,7 +14,7 @@ pub struct Segment {
     pub seconds: f64,
 }
 
-impl Segment {
+impl RateSegment {
     fn count(&self) -> f64 {
         if self.seconds.is_infinite() && self.from == 0.0 && self.to == 0.0 {
             return 0.0;
@@ -40,7 +40,7 @@ impl Segment {
 /// How many transactions are due a second, over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateProfile {
-    segments: Vec<Segment>,
+    segments: Vec<RateSegment>,
     /// Whether it begins again at its end; otherwise its last rate stays.
     repeats: bool,
 }
@@ -71,7 +71,7 @@ impl RateProfile {
         if !(rate > 0.0 && rate <= RATE_MAX) {
             return Err(ProfileError::Rate(rate.to_string()));
         }
-        Ok(Self { segments: vec![Segment { from: rate, to: rate, seconds: f64::INFINITY }], repeats: false })
+        Ok(Self { segments: vec![RateSegment { from: rate, to: rate, seconds: f64::INFINITY }], repeats: false })
     }
 
     /// The highest rate there is.
@@ -116,7 +116,7 @@ impl RateProfile {
     }
 
     fn count(&self) -> f64 {
-        self.segments.iter().map(Segment::count).sum()
+        self.segments.iter().map(RateSegment::count).sum()
     }
 
     fn seconds(&self) -> f64 {
@@ -130,7 +130,7 @@ impl FromStr for RateProfile {
 
     fn from_str(text: &str) -> Result<Self, ProfileError> {
         let (parts, repeats) = text.strip_suffix(",repeat").map_or((text, false), |parts| (parts, true));
-        let mut segments: Vec<Segment> = Vec::new();
+        let mut segments: Vec<RateSegment> = Vec::new();
         for part in parts.split(',') {
             if let Some(last) = segments.last().filter(|last| last.seconds.is_infinite()) {
                 return Err(ProfileError::Endless(last.to.to_string()));
@@ -147,7 +147,7 @@ impl FromStr for RateProfile {
     }
 }
 
-fn segment(part: &str) -> Result<Segment, ProfileError> {
+fn segment(part: &str) -> Result<RateSegment, ProfileError> {
     let (rates, seconds) = match part.split_once('@') {
         Some((rates, time)) => (rates, duration(time)?),
         None => (part, f64::INFINITY),
@@ -157,7 +157,7 @@ fn segment(part: &str) -> Result<Segment, ProfileError> {
         Some((from, to)) => (rate(from)?, rate(to)?),
         None => (rate(rates)?, rate(rates)?),
     };
-    Ok(Segment { from, to, seconds })
+    Ok(RateSegment { from, to, seconds })
 }
 
 fn rate(text: &str) -> Result<f64, ProfileError> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::arrivals::{RateProfile, Spacing};
-use crate::ledger::{Ledger, Times};
+use crate::ledger::{Ledger, TransactionTimes};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -14,13 +14,13 @@ struct Simulation {
 }
 
 fn simulate(
-    arrivals: &Arrivals,
+    arrivals: &ArrivalModel,
     overload: Overload,
     clients: usize,
     seconds: u64,
     mut service: impl FnMut(u64) -> u64,
 ) -> Simulation {
-    let part = Part { thread: 0, threads: 1, clients, first_client: 0, clients_of_all: clients };
+    let part = CoursePart { thread: 0, threads: 1, clients, first_client: 0, clients_of_all: clients };
     let mut course = Course::new(arrivals, overload, part, 42, seconds * SECOND);
     (0..clients).for_each(|client| course.back(client, 0));
     let (mut ledger, mut begun, mut now) = (Ledger::default(), 0, 0);
@@ -29,7 +29,7 @@ fn simulate(
         while let Some(Reverse((done, client, planned, ready))) = serving.peek().copied().filter(|next| next.0.0 <= now)
         {
             serving.pop();
-            ledger.done(0, &Times { planned, ready, sent: ready, done });
+            ledger.done(0, &TransactionTimes { planned, ready, sent: ready, done });
             course.ended(client, done);
         }
         while let Some(beginning) = course.begin(now) {
@@ -47,8 +47,8 @@ fn simulate(
     Simulation { ledger, begun, waiting: course.waiting() }
 }
 
-fn poisson(rate: f64) -> Arrivals {
-    Arrivals::Open { rate: RateProfile::constant(rate).expect("a rate"), spacing: Spacing::Poisson }
+fn poisson(rate: f64) -> ArrivalModel {
+    ArrivalModel::Open { rate: RateProfile::constant(rate).expect("a rate"), spacing: Spacing::Poisson }
 }
 
 /// M/D/1: the mean wait is rho / (2 (1 - rho)) of a service time (Pollaczek and Khinchine).
@@ -66,7 +66,7 @@ fn one_connection_at_eight_tenths_of_capacity_waits_as_long_as_theory_says() {
 #[test]
 fn a_server_that_stands_still_is_seen_in_every_transaction_that_was_due_meanwhile() {
     // One transaction of 60,000 takes a second; a clock that starts when a transaction is sent sees one slow one for each of eight connections.
-    let fixed = Arrivals::Open { rate: RateProfile::constant(1000.0).expect("a rate"), spacing: Spacing::Fixed };
+    let fixed = ArrivalModel::Open { rate: RateProfile::constant(1000.0).expect("a rate"), spacing: Spacing::Fixed };
     let run = simulate(&fixed, Overload::default(), 8, 60, |number| match number {
         30_000..30_008 => SECOND,
         _ => 500_000,
@@ -80,7 +80,7 @@ fn a_server_that_stands_still_is_seen_in_every_transaction_that_was_due_meanwhil
 
 #[test]
 fn what_finds_no_connection_is_dropped_where_that_is_the_policy_and_counted() {
-    let fixed = Arrivals::Open { rate: RateProfile::constant(100.0).expect("a rate"), spacing: Spacing::Fixed };
+    let fixed = ArrivalModel::Open { rate: RateProfile::constant(100.0).expect("a rate"), spacing: Spacing::Fixed };
     let run = simulate(&fixed, Overload::Drop, 1, 10, |_| 15_000_000);
     assert_eq!((run.begun, run.ledger.dropped), (500, 500));
     assert!(run.ledger.response().max_ns() < 16_000_000, "what is sent does not wait");
@@ -93,16 +93,16 @@ fn what_finds_no_connection_is_dropped_where_that_is_the_policy_and_counted() {
 fn users_who_think_are_as_fast_as_the_law_of_response_times_says() {
     // X = N / (Z + R): 20 users, 200 ms of thought, 50 ms of service each.
     let think = Think { mean_ns: 200_000_000, is_exponential: false };
-    let run = simulate(&Arrivals::Closed(think), Overload::default(), 20, 100, |_| 50_000_000);
+    let run = simulate(&ArrivalModel::Closed(think), Overload::default(), 20, 100, |_| 50_000_000);
     assert!((run.begun as f64 / (100.0 * 20.0 / 0.250) - 1.0).abs() < 0.01, "{}", run.begun);
     let varied = Think { is_exponential: true, ..think };
-    let run = simulate(&Arrivals::Closed(varied), Overload::default(), 20, 1000, |_| 50_000_000);
+    let run = simulate(&ArrivalModel::Closed(varied), Overload::default(), 20, 1000, |_| 50_000_000);
     assert!((run.begun as f64 / (1000.0 * 20.0 / 0.250) - 1.0).abs() < 0.02, "{}", run.begun);
 }
 
 #[test]
 fn connections_with_clocks_of_their_own_keep_the_rate_of_all() {
-    let clocked = Arrivals::Clocked { rate: 500.0, jitter_ns: None };
+    let clocked = ArrivalModel::Clocked { rate: 500.0, jitter_ns: None };
     let run = simulate(&clocked, Overload::default(), 16, 60, |_| 1_000_000);
     assert!((run.begun as i64 - 30_000).abs() <= 30, "{}", run.begun);
     // A transaction that takes two periods makes the next ones late, and nothing is left out.
@@ -113,7 +113,7 @@ fn connections_with_clocks_of_their_own_keep_the_rate_of_all() {
 
 #[test]
 fn flat_out_every_connection_is_always_busy_and_nothing_waits() {
-    let run = simulate(&Arrivals::Closed(Think::default()), Overload::default(), 4, 1, |_| 1_000_000);
+    let run = simulate(&ArrivalModel::Closed(Think::default()), Overload::default(), 4, 1, |_| 1_000_000);
     assert_eq!((run.begun, run.waiting), (4000, 0));
     assert_eq!(run.ledger.response().percentile_ns(100.0), run.ledger.service().percentile_ns(100.0));
 }

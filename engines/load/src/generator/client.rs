@@ -1,10 +1,10 @@
 //! One client: its session, its way through the transaction, and the instants of it.
 
-use super::{Shared, guarded};
+use super::{GeneratorShared, guarded};
 use crate::arrivals::RandomSource;
-use crate::ledger::{Failing, Ledger, Times};
-use crate::player::{Player, Step};
-use crate::session::{Refusal, Reply, Request, Session, SessionLost};
+use crate::ledger::{Failing, Ledger, TransactionTimes};
+use crate::player::{PlayerStep, TransactionPlayer};
+use crate::session::{Session, SessionLost, SessionReply, SessionRequest, StatementRefusal};
 use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
 
@@ -27,7 +27,7 @@ pub(super) enum ClientState {
 
 /// What came of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum ClientProgress {
     /// A reply is to come.
     Waits,
     /// The next step can be taken at once.
@@ -42,7 +42,7 @@ pub(super) enum Progress {
 
 /// One client.
 pub(super) struct Client {
-    pub player: Box<dyn Player>,
+    pub player: Box<dyn TransactionPlayer>,
     session: Option<Box<dyn Session>>,
     pub state: ClientState,
     script: usize,
@@ -57,7 +57,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub fn new(player: Box<dyn Player>, session: Box<dyn Session>) -> Self {
+    pub fn new(player: Box<dyn TransactionPlayer>, session: Box<dyn Session>) -> Self {
         Self {
             player,
             session: Some(session),
@@ -104,30 +104,35 @@ impl Client {
     }
 
     /// Takes the next step of the transaction.
-    pub fn take_step(&mut self, shared: &Shared, ledger: &Mutex<Ledger>, random: &mut RandomSource) -> Progress {
+    pub fn take_step(
+        &mut self,
+        shared: &GeneratorShared,
+        ledger: &Mutex<Ledger>,
+        random: &mut RandomSource,
+    ) -> ClientProgress {
         let now = shared.now();
         let step = match self.player.step(random) {
             Ok(step) => step,
             Err(error) => {
                 shared.fail(error.to_string());
                 self.state = ClientState::Idle;
-                return Progress::Ended(now);
+                return ClientProgress::Ended(now);
             }
         };
         match step {
-            Step::Sleep(ns) => {
+            PlayerStep::Sleep(ns) => {
                 self.state = ClientState::Sleeps;
-                Progress::Sleeps(now.saturating_add(ns))
+                ClientProgress::Sleeps(now.saturating_add(ns))
             }
-            Step::End => {
+            PlayerStep::End => {
                 let sent = self.sent.unwrap_or(now);
-                let times = Times { planned: self.planned, ready: self.ready, sent, done: now };
+                let times = TransactionTimes { planned: self.planned, ready: self.ready, sent, done: now };
                 guarded(ledger).done(self.script, &times);
                 self.state = ClientState::Idle;
-                Progress::Ended(now)
+                ClientProgress::Ended(now)
             }
-            Step::Statement { index, request, wants_row } => {
-                let Some(session) = &mut self.session else { return Progress::Lost };
+            PlayerStep::Statement { index, request, wants_row } => {
+                let Some(session) = &mut self.session else { return ClientProgress::Lost };
                 if wants_row != self.keeps_row {
                     session.keep_last_row(wants_row);
                     self.keeps_row = wants_row;
@@ -138,38 +143,40 @@ impl Client {
                     Err(error) => self.lose(&error, shared, ledger),
                     // What answers at once has no descriptor that would tell.
                     Ok(()) if session.descriptor().is_none() => self.take_reply(shared, ledger),
-                    Ok(()) => Progress::Waits,
+                    Ok(()) => ClientProgress::Waits,
                 }
             }
         }
     }
 
     /// Takes the reply if it is there.
-    pub fn take_reply(&mut self, shared: &Shared, ledger: &Mutex<Ledger>) -> Progress {
-        let Some(session) = &mut self.session else { return Progress::Waits };
+    pub fn take_reply(&mut self, shared: &GeneratorShared, ledger: &Mutex<Ledger>) -> ClientProgress {
+        let Some(session) = &mut self.session else { return ClientProgress::Waits };
         let reply = match session.reply() {
             Ok(Some(reply)) => reply,
-            Ok(None) => return Progress::Waits,
+            Ok(None) => return ClientProgress::Waits,
             Err(error) => return self.lose(&error, shared, ledger),
         };
         match (self.state, reply) {
-            (ClientState::Waits { statement, sent, wants_row }, Reply::Done { rows, last_row }) => {
+            (ClientState::Waits { statement, sent, wants_row }, SessionReply::Done { rows, last_row }) => {
                 guarded(ledger).statement(self.script, statement, shared.now().saturating_sub(sent), rows);
                 self.state = ClientState::Between;
                 if wants_row && let Err(error) = self.player.take_row(last_row.as_deref()) {
                     shared.fail(error.to_string());
                 }
-                Progress::GoesOn
+                ClientProgress::GoesOn
             }
-            (ClientState::Waits { .. }, Reply::Refused(refusal)) => self.undo(&refusal, shared, ledger),
+            (ClientState::Waits { .. }, SessionReply::Refused(refusal)) => self.undo(&refusal, shared, ledger),
             (ClientState::UndoesFor { again }, _) => self.undone(again, shared),
             // A server that talks without being asked: a notice of an end, which the next statement finds out about.
-            (ClientState::Idle | ClientState::Between | ClientState::Sleeps | ClientState::Away, _) => Progress::Waits,
+            (ClientState::Idle | ClientState::Between | ClientState::Sleeps | ClientState::Away, _) => {
+                ClientProgress::Waits
+            }
         }
     }
 
     /// A statement was refused: the transaction is undone, and begun again where that can help.
-    fn undo(&mut self, refusal: &Refusal, shared: &Shared, ledger: &Mutex<Ledger>) -> Progress {
+    fn undo(&mut self, refusal: &StatementRefusal, shared: &GeneratorShared, ledger: &Mutex<Ledger>) -> ClientProgress {
         let can_help = matches!(refusal.failing, Failing::Deadlock | Failing::Serialization);
         let again =
             can_help && self.tries <= shared.retries_max && !shared.stop.load(std::sync::atomic::Ordering::Relaxed);
@@ -184,26 +191,26 @@ impl Client {
             shared.fail(refusal.message.clone());
         }
         self.state = ClientState::UndoesFor { again };
-        let Some(session) = &mut self.session else { return Progress::Lost };
-        match session.begin(&Request::plain("ROLLBACK")) {
+        let Some(session) = &mut self.session else { return ClientProgress::Lost };
+        match session.begin(&SessionRequest::plain("ROLLBACK")) {
             Err(error) => self.lose(&error, shared, ledger),
             Ok(()) if session.descriptor().is_none() => self.take_reply(shared, ledger),
-            Ok(()) => Progress::Waits,
+            Ok(()) => ClientProgress::Waits,
         }
     }
 
-    fn undone(&mut self, again: bool, shared: &Shared) -> Progress {
+    fn undone(&mut self, again: bool, shared: &GeneratorShared) -> ClientProgress {
         if again {
             self.tries += 1;
             self.player.begin_again();
             self.state = ClientState::Between;
-            return Progress::GoesOn;
+            return ClientProgress::GoesOn;
         }
         self.state = ClientState::Idle;
-        Progress::Ended(shared.now())
+        ClientProgress::Ended(shared.now())
     }
 
-    fn lose(&mut self, error: &SessionLost, shared: &Shared, ledger: &Mutex<Ledger>) -> Progress {
+    fn lose(&mut self, error: &SessionLost, shared: &GeneratorShared, ledger: &Mutex<Ledger>) -> ClientProgress {
         let _closed = self.session.take();
         if self.is_under_way() {
             guarded(ledger).fail(Failing::Lost);
@@ -211,6 +218,6 @@ impl Client {
         if !shared.goes_on_after_errors {
             shared.fail(format!("a connection was lost: {error}"));
         }
-        Progress::Lost
+        ClientProgress::Lost
     }
 }

@@ -3,11 +3,11 @@
 use super::*;
 use crate::arrivals::{RateProfile, Spacing, Think};
 use crate::player::Repeated;
-use crate::target::echo::{Echo, EchoServer, EchoStep, Scheduler, Service};
+use crate::target::echo::{Echo, EchoScheduler, EchoServer, EchoStep, Service};
 use crate::target::sqlite::Sqlite;
 use std::num::NonZeroUsize;
 
-fn plan(arrivals: Arrivals, clients: usize, threads: usize, duration_ms: u64) -> LoadPlan {
+fn plan(arrivals: ArrivalModel, clients: usize, threads: usize, duration_ms: u64) -> LoadPlan {
     LoadPlan {
         arrivals,
         overload: Overload::default(),
@@ -25,7 +25,7 @@ fn plan(arrivals: Arrivals, clients: usize, threads: usize, duration_ms: u64) ->
     }
 }
 
-fn echo(scheduler: Scheduler, steps: Vec<EchoStep>) -> Arc<dyn Target> {
+fn echo(scheduler: EchoScheduler, steps: Vec<EchoStep>) -> Arc<dyn Target> {
     let server = EchoServer::listen(([127, 0, 0, 1], 0).into()).expect("a port");
     let address = server.address().expect("it has one");
     std::thread::spawn(move || server.serve(scheduler, Service::new(steps)));
@@ -50,17 +50,17 @@ impl Watcher for Quiet {
     }
 }
 
-fn closed() -> Arrivals {
-    Arrivals::Closed(Think::default())
+fn closed() -> ArrivalModel {
+    ArrivalModel::Closed(Think::default())
 }
 
-fn open(rate: f64) -> Arrivals {
-    Arrivals::Open { rate: RateProfile::constant(rate).expect("a rate"), spacing: Spacing::Fixed }
+fn open(rate: f64) -> ArrivalModel {
+    ArrivalModel::Open { rate: RateProfile::constant(rate).expect("a rate"), spacing: Spacing::Fixed }
 }
 
 #[test]
 fn every_transaction_of_a_closed_load_is_counted_once_by_both_schedulers() {
-    for scheduler in [Scheduler::ThreadEach, Scheduler::Pool(NonZeroUsize::MIN)] {
+    for scheduler in [EchoScheduler::ThreadEach, EchoScheduler::Pool(NonZeroUsize::MIN)] {
         let target = echo(scheduler, Vec::new());
         let plan = LoadPlan { events: Some(5_001), ..plan(closed(), 7, 3, 60_000) };
         let report = run(&plan, &target, &pings(), None, &mut Quiet::default()).expect("it runs");
@@ -74,7 +74,7 @@ fn a_scripted_time_is_what_is_measured() {
     // Nine in ten take 20 ms, one takes 60: waiting and not computing, so that a busy machine adds little.
     let mut steps = vec![EchoStep { wait: Duration::from_millis(20), ..EchoStep::default() }; 9];
     steps.push(EchoStep { wait: Duration::from_millis(60), ..EchoStep::default() });
-    let target = echo(Scheduler::ThreadEach, steps);
+    let target = echo(EchoScheduler::ThreadEach, steps);
     let plan = LoadPlan { events: Some(200), ..plan(closed(), 4, 1, 60_000) };
     let report = run(&plan, &target, &pings(), None, &mut Quiet::default()).expect("it runs");
     let service = report.ledger.service();
@@ -85,10 +85,11 @@ fn a_scripted_time_is_what_is_measured() {
 
 #[test]
 fn an_open_load_that_is_more_than_the_server_can_do_waits_and_the_server_is_late() {
-    let target = echo(Scheduler::ThreadEach, vec![EchoStep { wait: Duration::from_millis(20), ..EchoStep::default() }]);
+    let target =
+        echo(EchoScheduler::ThreadEach, vec![EchoStep { wait: Duration::from_millis(20), ..EchoStep::default() }]);
     // One connection can do 50 a second.
     let report = run(&plan(open(200.0), 1, 1, 1_000), &target, &pings(), None, &mut Quiet::default()).expect("it runs");
-    assert_eq!(report.late, Late::Server);
+    assert_eq!(report.late, WhoWasLate::Server);
     assert_eq!(report.ledger.sent, 200, "all that was due is sent, and waited for");
     assert!(report.ledger.response().percentile_ns(99.0) > 1_000_000_000);
     assert!(report.ledger.service().percentile_ns(50.0) < 1_000_000_000);
@@ -97,7 +98,7 @@ fn an_open_load_that_is_more_than_the_server_can_do_waits_and_the_server_is_late
 #[test]
 fn what_is_not_carried_out_in_its_grace_is_told() {
     let target =
-        echo(Scheduler::ThreadEach, vec![EchoStep { wait: Duration::from_millis(100), ..EchoStep::default() }]);
+        echo(EchoScheduler::ThreadEach, vec![EchoStep { wait: Duration::from_millis(100), ..EchoStep::default() }]);
     let plan = LoadPlan { grace: Duration::ZERO, ..plan(open(100.0), 1, 1, 500) };
     let report = run(&plan, &target, &pings(), None, &mut Quiet::default()).expect("it runs");
     assert!(report.unfinished() > 20, "{}", report.unfinished());

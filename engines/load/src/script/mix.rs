@@ -4,7 +4,7 @@ use super::LoadScript;
 use super::player::ScriptPlayer;
 use crate::arrivals::RandomSource;
 use crate::distribution::below;
-use crate::player::{Player, Workload};
+use crate::player::{TransactionPlayer, Workload};
 use std::sync::Arc;
 
 /// LIMIT: a script's weight, as pgbench has it.
@@ -67,7 +67,7 @@ impl Weighted {
 }
 
 impl Workload for ScriptMix {
-    fn player(&self, client: usize) -> Box<dyn Player> {
+    fn player(&self, client: usize) -> Box<dyn TransactionPlayer> {
         Box::new(ScriptPlayer::new(Arc::clone(&self.chosen), client))
     }
 

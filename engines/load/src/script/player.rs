@@ -6,8 +6,8 @@ use super::mix::Weighted;
 use super::scalar::{Scalar, Variable};
 use super::{Amount, CLIENT_ID, Instruction, LoadScript};
 use crate::arrivals::RandomSource;
-use crate::player::{Player, Step, StepError};
-use crate::session::{Parameter, Request};
+use crate::player::{PlayerStep, StepError, TransactionPlayer};
+use crate::session::{Parameter, SessionRequest};
 use std::sync::Arc;
 
 /// LIMIT: bytes of a value that a row gives to a variable.
@@ -101,7 +101,7 @@ impl ScriptPlayer {
         Ok(Pause::End)
     }
 
-    fn send(&mut self, index: usize) -> Result<Step<'_>, StepError> {
+    fn send(&mut self, index: usize) -> Result<PlayerStep<'_>, StepError> {
         self.sent = index;
         let script = &self.scripts.scripts[self.current];
         let client = &mut self.clients[self.current];
@@ -112,14 +112,14 @@ impl ScriptPlayer {
             Some(prepared) => {
                 prepared.fill(&client.variables, &script.names, parameters).map_err(is_failed)?;
                 let number = self.scripts.numbers[self.current] + index;
-                Request { prepared: Some(number), text: &prepared.text, parameters }
+                SessionRequest { prepared: Some(number), text: &prepared.text, parameters }
             }
             None => {
                 statement.template.write(&client.variables, &script.names, &mut self.text).map_err(is_failed)?;
-                Request { prepared: None, text: &self.text, parameters: &[] }
+                SessionRequest { prepared: None, text: &self.text, parameters: &[] }
             }
         };
-        Ok(Step::Statement { index, request, wants_row: statement.row_to.is_some() })
+        Ok(PlayerStep::Statement { index, request, wants_row: statement.row_to.is_some() })
     }
 }
 
@@ -139,7 +139,7 @@ fn failed(script: &LoadScript, line: usize, cause: &str) -> StepError {
     StepError(format!("{}:{line}: {cause}", script.name))
 }
 
-impl Player for ScriptPlayer {
+impl TransactionPlayer for ScriptPlayer {
     fn begin(&mut self, random: &mut RandomSource) -> usize {
         self.current = self.scripts.choose(random);
         self.seed = random.bits();
@@ -155,11 +155,11 @@ impl Player for ScriptPlayer {
         self.begin_here();
     }
 
-    fn step(&mut self, _random: &mut RandomSource) -> Result<Step<'_>, StepError> {
+    fn step(&mut self, _random: &mut RandomSource) -> Result<PlayerStep<'_>, StepError> {
         match self.next_statement()? {
             Pause::Statement(index) => self.send(index),
-            Pause::Sleep(ns) => Ok(Step::Sleep(ns)),
-            Pause::End => Ok(Step::End),
+            Pause::Sleep(ns) => Ok(PlayerStep::Sleep(ns)),
+            Pause::End => Ok(PlayerStep::End),
         }
     }
 

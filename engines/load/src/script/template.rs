@@ -1,7 +1,7 @@
 //! A statement with places for variables: written as text into memory that is used again, or prepared with its variables as parameters.
 
 use super::scalar::{Scalar, Substitute, Variable};
-use crate::session::{Dialect, Parameter};
+use crate::session::{Parameter, SqlDialect};
 
 /// LIMIT: bytes of one statement after its variables are written into it.
 const STATEMENT_BYTES_MAX: usize = 16 << 20;
@@ -32,12 +32,12 @@ pub(super) struct PreparedTemplate {
     pub text: String,
     /// Places of variables by placeholder.
     pub places: Vec<usize>,
-    dialect: Dialect,
+    dialect: SqlDialect,
 }
 
 impl SqlTemplate {
     /// One of pieces; prepared if that is wanted, and can be.
-    pub fn new(pieces: Vec<TemplatePiece>, names: &[String], prepare_for: Option<Dialect>) -> Self {
+    pub fn new(pieces: Vec<TemplatePiece>, names: &[String], prepare_for: Option<SqlDialect>) -> Self {
         let shown = pieces.iter().map(|piece| match piece {
             TemplatePiece::Text(text) => text.clone(),
             TemplatePiece::Variable { place, .. } => format!(":{}", names[*place]),
@@ -89,19 +89,19 @@ fn write_value(value: Scalar, text: &mut String) {
 }
 
 /// Whether a server can prepare a statement: MySQL can a list of them only, the others all.
-fn can_be_prepared(text: &str, dialect: Dialect) -> bool {
+fn can_be_prepared(text: &str, dialect: SqlDialect) -> bool {
     const OF_MYSQL: &[&str] =
         &["call", "commit", "delete", "do", "insert", "replace", "select", "set", "table", "update", "values", "with"];
     let word = text.split(|letter: char| !letter.is_ascii_alphabetic()).find(|word| !word.is_empty()).unwrap_or("");
     match dialect {
-        Dialect::MySql => OF_MYSQL.iter().any(|known| known.eq_ignore_ascii_case(word)),
-        Dialect::Postgres | Dialect::Sqlite => true,
-        Dialect::Echo => false,
+        SqlDialect::MySql => OF_MYSQL.iter().any(|known| known.eq_ignore_ascii_case(word)),
+        SqlDialect::Postgres | SqlDialect::Sqlite => true,
+        SqlDialect::Echo => false,
     }
 }
 
 impl PreparedTemplate {
-    fn new(pieces: &[TemplatePiece], dialect: Dialect) -> Self {
+    fn new(pieces: &[TemplatePiece], dialect: SqlDialect) -> Self {
         let (mut text, mut places) = (String::new(), Vec::new());
         for piece in pieces {
             match piece {
@@ -109,8 +109,8 @@ impl PreparedTemplate {
                 TemplatePiece::Variable { place, .. } => {
                     places.push(*place);
                     match dialect {
-                        Dialect::Postgres => text.push_str(&format!("${}", places.len())),
-                        Dialect::MySql | Dialect::Sqlite | Dialect::Echo => text.push('?'),
+                        SqlDialect::Postgres => text.push_str(&format!("${}", places.len())),
+                        SqlDialect::MySql | SqlDialect::Sqlite | SqlDialect::Echo => text.push('?'),
                     }
                 }
             }
@@ -126,7 +126,7 @@ impl PreparedTemplate {
                 Substitute::Typed(Scalar::Integer(value)) => *parameter = Parameter::Integer(value),
                 Substitute::Typed(Scalar::Double(value)) => *parameter = Parameter::Real(value),
                 // PostgreSQL has a type for it, which it reads from text; the others have 0 and 1.
-                Substitute::Typed(Scalar::Boolean(value)) if self.dialect == Dialect::Postgres => {
+                Substitute::Typed(Scalar::Boolean(value)) if self.dialect == SqlDialect::Postgres => {
                     set_text(parameter, if value { "true" } else { "false" });
                 }
                 Substitute::Typed(Scalar::Boolean(value)) => *parameter = Parameter::Integer(i64::from(value)),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::arrivals::RandomSource;
-use crate::player::{Player, Step, Workload};
+use crate::player::{PlayerStep, TransactionPlayer, Workload};
 use crate::session::Parameter;
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn options() -> ScriptOptions {
     ScriptOptions {
         random_seed: 5432,
         definitions: definitions.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-        ..ScriptOptions::new(Dialect::Postgres)
+        ..ScriptOptions::new(SqlDialect::Postgres)
     }
 }
 
@@ -20,23 +20,23 @@ fn parsed(text: &str, options: &ScriptOptions) -> LoadScript {
     LoadScript::parse("test.sql", text, options).unwrap_or_else(|errors| panic!("{text}: {}", errors[0]))
 }
 
-fn player(text: &str, options: &ScriptOptions) -> Box<dyn Player> {
+fn player(text: &str, options: &ScriptOptions) -> Box<dyn TransactionPlayer> {
     ScriptMix::new(vec![(parsed(text, options), 1)]).expect("it has a weight").player(7)
 }
 
 /// All that a transaction does, a line each.
-fn played(player: &mut dyn Player, random: &mut RandomSource) -> Vec<String> {
+fn played(player: &mut dyn TransactionPlayer, random: &mut RandomSource) -> Vec<String> {
     let mut done = Vec::new();
     loop {
         match player.step(random) {
-            Ok(Step::Statement { request, wants_row, .. }) => {
+            Ok(PlayerStep::Statement { request, wants_row, .. }) => {
                 let parameters: Vec<String> = request.parameters.iter().map(|value| format!("{value:?}")).collect();
                 let behind =
                     if parameters.is_empty() { String::new() } else { format!(" [{}]", parameters.join(", ")) };
                 done.push(format!("{}{behind}{}", request.text, if wants_row { " ->" } else { "" }));
             }
-            Ok(Step::Sleep(ns)) => done.push(format!("sleep {ns}")),
-            Ok(Step::End) => return done,
+            Ok(PlayerStep::Sleep(ns)) => done.push(format!("sleep {ns}")),
+            Ok(PlayerStep::End) => return done,
             Err(error) => {
                 done.push(error.to_string());
                 return done;
@@ -283,23 +283,23 @@ fn variables_become_parameters_of_prepared_statements() {
     let with = |dialect| ScriptOptions { is_prepared: true, dialect, ..options() };
     let values = "[Integer(-5), Real(1.5), Text(\"true\"), Null, Text(\"false\"), Integer(-5)]";
     assert_eq!(
-        once(text, &with(Dialect::Postgres)),
+        once(text, &with(SqlDialect::Postgres)),
         [&format!("SELECT $1, $2, $3, $4, $5, $6 {values}"), "BEGIN", "SELECT 1 ; SELECT -5", "SELECT '-5'"]
     );
     let values = "[Integer(-5), Real(1.5), Integer(1), Null, Text(\"false\"), Integer(-5)]";
-    assert_eq!(once(text, &with(Dialect::MySql))[0], format!("SELECT ?, ?, ?, ?, ?, ? {values}"));
+    assert_eq!(once(text, &with(SqlDialect::MySql))[0], format!("SELECT ?, ?, ?, ?, ?, ? {values}"));
 }
 
 #[test]
 fn each_prepared_statement_has_a_number_of_its_own() {
-    let options = ScriptOptions { is_prepared: true, ..ScriptOptions::new(Dialect::MySql) };
+    let options = ScriptOptions { is_prepared: true, ..ScriptOptions::new(SqlDialect::MySql) };
     let scripts = ["SELECT 1; SELECT 2;", "BEGIN; SELECT 3;"].map(|text| (parsed(text, &options), 1));
     let mix = ScriptMix::new(scripts.into()).expect("they have weights");
     let (mut player, mut random) = (mix.player(0), RandomSource::new(1, 0));
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..20 {
         player.begin(&mut random);
-        while let Ok(Step::Statement { request, .. }) = player.step(&mut random) {
+        while let Ok(PlayerStep::Statement { request, .. }) = player.step(&mut random) {
             seen.insert((request.text.to_owned(), request.prepared));
         }
     }
@@ -336,7 +336,7 @@ fn rows_go_into_variables() {
     let options = ScriptOptions { is_prepared: true, ..options() };
     let (mut player, mut random) = (player(text, &options), RandomSource::new(1, 0));
     player.begin(&mut random);
-    assert!(matches!(player.step(&mut random), Ok(Step::Statement { wants_row: true, .. })));
+    assert!(matches!(player.step(&mut random), Ok(PlayerStep::Statement { wants_row: true, .. })));
     player.take_row(Some(&[Some("12".to_owned()), Some("x'y".to_owned()), None])).expect("it fits");
     assert_eq!(played(&mut *player, &mut random), ["SELECT $1, $2, $3 [Integer(12), Text(\"x'y\"), Null]"]);
     player.begin(&mut random);
@@ -390,7 +390,7 @@ fn memory_of_texts_is_used_again() {
     let mut place_of_text = || {
         player.begin(&mut random);
         match player.step(&mut random) {
-            Ok(Step::Statement { request, .. }) => match &request.parameters[0] {
+            Ok(PlayerStep::Statement { request, .. }) => match &request.parameters[0] {
                 Parameter::Text(text) => text.as_ptr().addr(),
                 other => panic!("{other:?}"),
             },

@@ -2,9 +2,9 @@
 
 mod server;
 
-pub use server::{EchoServer, EchoStep, Scheduler, Service};
+pub use server::{EchoScheduler, EchoServer, EchoStep, Service};
 
-use crate::session::{Dialect, Reply, Request, Session, SessionLost, Target};
+use crate::session::{Session, SessionLost, SessionReply, SessionRequest, SqlDialect, Target};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,8 +18,8 @@ const FRAME: usize = 8;
 pub struct Echo(pub SocketAddr);
 
 impl Target for Echo {
-    fn dialect(&self) -> Dialect {
-        Dialect::Echo
+    fn dialect(&self) -> SqlDialect {
+        SqlDialect::Echo
     }
 
     fn connect(&self, within: Duration) -> Result<Box<dyn Session>, SessionLost> {
@@ -43,13 +43,13 @@ impl Session for EchoSession {
         Some(self.stream.as_fd())
     }
 
-    fn begin(&mut self, _request: &Request<'_>) -> Result<(), SessionLost> {
+    fn begin(&mut self, _request: &SessionRequest<'_>) -> Result<(), SessionLost> {
         self.number += 1;
         // One request is under way on a connection, and eight bytes always have room.
         self.stream.write_all(&self.number.to_le_bytes()).map_err(|error| SessionLost(error.to_string()))
     }
 
-    fn reply(&mut self) -> Result<Option<Reply>, SessionLost> {
+    fn reply(&mut self) -> Result<Option<SessionReply>, SessionLost> {
         match self.stream.read(&mut self.frame[self.received..]) {
             Ok(0) => return Err(SessionLost("the server closed the connection".to_owned())),
             Ok(count) => self.received += count,
@@ -63,6 +63,6 @@ impl Session for EchoSession {
         if u64::from_le_bytes(self.frame) != self.number {
             return Err(SessionLost("the reply is to another request".to_owned()));
         }
-        Ok(Some(Reply::Done { rows: 0, last_row: None }))
+        Ok(Some(SessionReply::Done { rows: 0, last_row: None }))
     }
 }

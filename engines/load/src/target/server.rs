@@ -2,7 +2,9 @@
 
 use crate::cost::server_behind;
 use crate::ledger::Failing;
-use crate::session::{Dialect, Parameter, Refusal, Reply, Request, Session, SessionLost, Target};
+use crate::session::{
+    Parameter, Session, SessionLost, SessionReply, SessionRequest, SqlDialect, StatementRefusal, Target,
+};
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -21,10 +23,10 @@ impl Server {
 }
 
 impl Target for Server {
-    fn dialect(&self) -> Dialect {
+    fn dialect(&self) -> SqlDialect {
         match self.0.protocol() {
-            Protocol::Postgres => Dialect::Postgres,
-            Protocol::MySql => Dialect::MySql,
+            Protocol::Postgres => SqlDialect::Postgres,
+            Protocol::MySql => SqlDialect::MySql,
         }
     }
 
@@ -58,7 +60,7 @@ impl Session for ServerSession {
         self.is_unsent
     }
 
-    fn begin(&mut self, request: &Request<'_>) -> Result<(), SessionLost> {
+    fn begin(&mut self, request: &SessionRequest<'_>) -> Result<(), SessionLost> {
         let Some(number) = request.prepared else {
             self.connection.queue_text(request.text).map_err(lost)?;
             return self.send();
@@ -92,7 +94,7 @@ impl Session for ServerSession {
         self.send()
     }
 
-    fn reply(&mut self) -> Result<Option<Reply>, SessionLost> {
+    fn reply(&mut self) -> Result<Option<SessionReply>, SessionLost> {
         if self.is_unsent {
             self.send()?;
         }
@@ -102,10 +104,10 @@ impl Session for ServerSession {
                 let texts = |row: wire::TextRow| {
                     row.values().map(|value| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned())).collect()
                 };
-                Reply::Done { rows, last_row: last_row.map(texts) }
+                SessionReply::Done { rows, last_row: last_row.map(texts) }
             }
             wire::Reply::Refused(error) => {
-                Reply::Refused(Refusal { failing: failing(&error), message: error.to_string() })
+                SessionReply::Refused(StatementRefusal { failing: failing(&error), message: error.to_string() })
             }
         }))
     }

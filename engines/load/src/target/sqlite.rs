@@ -2,7 +2,9 @@
 //! own waits for.
 
 use crate::ledger::Failing;
-use crate::session::{Dialect, Parameter, Refusal, Reply, Request, Session, SessionLost, Target};
+use crate::session::{
+    Parameter, Session, SessionLost, SessionReply, SessionRequest, SqlDialect, StatementRefusal, Target,
+};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Error, ErrorCode, Rows, Statement, ToSql};
@@ -28,8 +30,8 @@ impl Sqlite {
 }
 
 impl Target for Sqlite {
-    fn dialect(&self) -> Dialect {
-        Dialect::Sqlite
+    fn dialect(&self) -> SqlDialect {
+        SqlDialect::Sqlite
     }
 
     fn connect(&self, _within: Duration) -> Result<Box<dyn Session>, SessionLost> {
@@ -50,7 +52,7 @@ const STATEMENTS_KEPT: usize = 256;
 
 struct SqliteSession {
     connection: Connection,
-    reply: Option<Reply>,
+    reply: Option<SessionReply>,
     keeps_row: bool,
 }
 
@@ -59,16 +61,18 @@ impl Session for SqliteSession {
         None
     }
 
-    fn begin(&mut self, request: &Request<'_>) -> Result<(), SessionLost> {
+    fn begin(&mut self, request: &SessionRequest<'_>) -> Result<(), SessionLost> {
         let reply = match self.carry_out(request) {
             Ok(reply) => reply,
-            Err(error) => Reply::Refused(Refusal { failing: failing(&error), message: error.to_string() }),
+            Err(error) => {
+                SessionReply::Refused(StatementRefusal { failing: failing(&error), message: error.to_string() })
+            }
         };
         self.reply = Some(reply);
         Ok(())
     }
 
-    fn reply(&mut self) -> Result<Option<Reply>, SessionLost> {
+    fn reply(&mut self) -> Result<Option<SessionReply>, SessionLost> {
         Ok(self.reply.take())
     }
 
@@ -78,14 +82,14 @@ impl Session for SqliteSession {
 }
 
 impl SqliteSession {
-    fn carry_out(&self, request: &Request<'_>) -> Result<Reply, Error> {
+    fn carry_out(&self, request: &SessionRequest<'_>) -> Result<SessionReply, Error> {
         if request.prepared.is_some() {
             let mut statement = self.connection.prepare_cached(request.text)?;
             return run(&mut statement, request.parameters, self.keeps_row);
         }
         // A text may have several statements; the last one's rows are its reply.
         let mut batch = rusqlite::Batch::new(&self.connection, request.text);
-        let mut reply = Reply::Done { rows: 0, last_row: None };
+        let mut reply = SessionReply::Done { rows: 0, last_row: None };
         while let Some(mut statement) = batch.next()? {
             reply = run(&mut statement, &[], self.keeps_row)?;
         }
@@ -93,7 +97,7 @@ impl SqliteSession {
     }
 }
 
-fn run(statement: &mut Statement<'_>, parameters: &[Parameter], keeps_row: bool) -> Result<Reply, Error> {
+fn run(statement: &mut Statement<'_>, parameters: &[Parameter], keeps_row: bool) -> Result<SessionReply, Error> {
     for (index, parameter) in parameters.iter().enumerate() {
         statement.raw_bind_parameter(index + 1, parameter)?;
     }
@@ -107,7 +111,7 @@ fn run(statement: &mut Statement<'_>, parameters: &[Parameter], keeps_row: bool)
             last_row = Some((0..columns).map(value).collect::<Result<Vec<_>, Error>>()?);
         }
     }
-    Ok(Reply::Done { rows, last_row })
+    Ok(SessionReply::Done { rows, last_row })
 }
 
 fn text(value: ValueRef<'_>) -> Option<String> {
@@ -154,32 +158,34 @@ mod tests {
     #[test]
     fn statements_are_carried_out_prepared_and_not() {
         let (_place, mut session) = session();
-        let plain = Request::plain("create table t (a integer, b text); insert into t values (1, 'x'), (2, null)");
-        assert_eq!(ask(&mut *session, &plain), Ok(Reply::Done { rows: 0, last_row: None }));
+        let plain =
+            SessionRequest::plain("create table t (a integer, b text); insert into t values (1, 'x'), (2, null)");
+        assert_eq!(ask(&mut *session, &plain), Ok(SessionReply::Done { rows: 0, last_row: None }));
         session.keep_last_row(true);
         let parameters = [Parameter::Integer(2), Parameter::Text("x".to_owned())];
-        let prepared = Request {
+        let prepared = SessionRequest {
             prepared: Some(0),
             text: "select a, b from t where a = ?1 or b = ?2 order by a",
             parameters: &parameters,
         };
         let row = Some(vec![Some("2".to_owned()), None]);
-        assert_eq!(ask(&mut *session, &prepared), Ok(Reply::Done { rows: 2, last_row: row.clone() }));
-        assert_eq!(ask(&mut *session, &prepared), Ok(Reply::Done { rows: 2, last_row: row }));
+        assert_eq!(ask(&mut *session, &prepared), Ok(SessionReply::Done { rows: 2, last_row: row.clone() }));
+        assert_eq!(ask(&mut *session, &prepared), Ok(SessionReply::Done { rows: 2, last_row: row }));
     }
 
     #[test]
     fn an_error_leaves_the_session_usable_and_a_lock_of_another_is_no_error_of_ours() {
         let (place, mut session) = session();
-        let Ok(Reply::Refused(refusal)) = ask(&mut *session, &Request::plain("select * from nowhere")) else {
+        let Ok(SessionReply::Refused(refusal)) = ask(&mut *session, &SessionRequest::plain("select * from nowhere"))
+        else {
             panic!("there is no such table");
         };
         assert_eq!(refusal.failing, Failing::Refused);
         assert!(refusal.message.contains("nowhere"), "{}", refusal.message);
-        ask(&mut *session, &Request::plain("create table t (a); begin immediate")).expect("it goes on");
+        ask(&mut *session, &SessionRequest::plain("create table t (a); begin immediate")).expect("it goes on");
         let target = Sqlite::new(place.path().join("base"), Duration::ZERO);
         let mut other = target.connect(Duration::from_secs(1)).expect("it opens");
-        let Ok(Reply::Refused(refusal)) = ask(&mut *other, &Request::plain("begin immediate")) else {
+        let Ok(SessionReply::Refused(refusal)) = ask(&mut *other, &SessionRequest::plain("begin immediate")) else {
             panic!("the other has the lock");
         };
         assert_eq!(refusal.failing, Failing::Serialization);

@@ -5,8 +5,8 @@ use super::oltp_player::OltpPlayer;
 use super::tables::{TableContent, WorkloadTable};
 use super::{BuiltIn, WorkloadError, WorkloadOptions};
 use crate::distribution::KeySource;
-use crate::player::{Player, Workload};
-use crate::session::Dialect;
+use crate::player::{TransactionPlayer, Workload};
+use crate::session::SqlDialect;
 use std::sync::Arc;
 
 /// What a transaction has, in sysbench's words.
@@ -127,7 +127,7 @@ impl OltpWorkload {
 }
 
 impl Workload for OltpWorkload {
-    fn player(&self, _client: usize) -> Box<dyn Player> {
+    fn player(&self, _client: usize) -> Box<dyn TransactionPlayer> {
         Box::new(OltpPlayer::new(Arc::clone(&self.plan)))
     }
 
@@ -151,7 +151,7 @@ impl PlanBuilder<'_> {
         let has_transaction = in_transaction && !oltp.skips_transactions;
         if has_transaction {
             // In SQLite a lock that is taken at the first update cannot be had by two who have read before.
-            let is_early = self.options.dialect == Dialect::Sqlite && workload != BuiltIn::ReadOnly;
+            let is_early = self.options.dialect == SqlDialect::Sqlite && workload != BuiltIn::ReadOnly;
             self.stage(StageKind::Begin, 1, &[if is_early { "BEGIN IMMEDIATE" } else { "BEGIN" }]);
         }
         match workload {
@@ -218,7 +218,7 @@ impl PlanBuilder<'_> {
             let tables = if has_table { self.options.tables } else { 1 };
             let of_table = |table: u64| placed(&text.replace('#', &table.to_string()), self.options.dialect);
             // MySQL cannot prepare BEGIN, and gains nothing by preparing COMMIT.
-            let is_prepared = self.options.is_prepared && (has_table || self.options.dialect != Dialect::MySql);
+            let is_prepared = self.options.is_prepared && (has_table || self.options.dialect != SqlDialect::MySql);
             self.plan.statements.push(OltpStatement {
                 shown: text.replace('#', "N"),
                 texts: (1..=tables).map(of_table).collect(),
@@ -231,8 +231,8 @@ impl PlanBuilder<'_> {
 }
 
 /// A text with its placeholders as the server has them.
-fn placed(text: &str, dialect: Dialect) -> String {
-    if dialect != Dialect::Postgres {
+fn placed(text: &str, dialect: SqlDialect) -> String {
+    if dialect != SqlDialect::Postgres {
         return text.to_owned();
     }
     let mut pieces = text.split('?');
@@ -247,16 +247,16 @@ fn placed(text: &str, dialect: Dialect) -> String {
 pub(super) fn table(number: u64, options: &WorkloadOptions) -> Result<WorkloadTable, WorkloadError> {
     let name = format!("sbtest{number}");
     let id = match options.dialect {
-        Dialect::Postgres => "SERIAL",
-        Dialect::MySql => "INTEGER NOT NULL AUTO_INCREMENT",
-        Dialect::Sqlite | Dialect::Echo => "INTEGER NOT NULL",
+        SqlDialect::Postgres => "SERIAL",
+        SqlDialect::MySql => "INTEGER NOT NULL AUTO_INCREMENT",
+        SqlDialect::Sqlite | SqlDialect::Echo => "INTEGER NOT NULL",
     };
     let create = format!(
         "CREATE TABLE {name} (id {id}, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
          pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
     );
     let mut finish = vec![format!("CREATE INDEX k_{number} ON {name} (k)")];
-    if options.dialect == Dialect::Postgres {
+    if options.dialect == SqlDialect::Postgres {
         // Rows come with their keys, which the counter of later ones does not notice.
         finish.push(format!("SELECT setval('{name}_id_seq', {})", options.rows));
     }

@@ -5,8 +5,8 @@ use super::digits;
 use super::oltp::{OltpPlan, OltpStatement, StageKind};
 use crate::arrivals::RandomSource;
 use crate::distribution::below;
-use crate::player::{Player, Step, StepError};
-use crate::session::{Parameter, Request};
+use crate::player::{PlayerStep, StepError, TransactionPlayer};
+use crate::session::{Parameter, SessionRequest};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -138,7 +138,7 @@ fn write_text(statement: &str, parameters: &[Parameter], text: &mut String) {
     text.push_str(rest);
 }
 
-impl Player for OltpPlayer {
+impl TransactionPlayer for OltpPlayer {
     fn begin(&mut self, random: &mut RandomSource) -> usize {
         self.seed = random.bits();
         self.begin_here();
@@ -149,19 +149,19 @@ impl Player for OltpPlayer {
         self.begin_here();
     }
 
-    fn step(&mut self, _random: &mut RandomSource) -> Result<Step<'_>, StepError> {
-        let Some(index) = self.next_statement() else { return Ok(Step::End) };
+    fn step(&mut self, _random: &mut RandomSource) -> Result<PlayerStep<'_>, StepError> {
+        let Some(index) = self.next_statement() else { return Ok(PlayerStep::End) };
         let statement = &self.plan.statements[index];
         let parameters = &self.parameters[index];
         let table = if statement.texts.len() > 1 { self.table } else { 0 };
         let request = match statement.prepared {
-            Some(first) => Request { prepared: Some(first + table), text: &statement.texts[table], parameters },
+            Some(first) => SessionRequest { prepared: Some(first + table), text: &statement.texts[table], parameters },
             None => {
                 write_text(&statement.texts[table], parameters, &mut self.text);
-                Request { prepared: None, text: &self.text, parameters: &[] }
+                SessionRequest { prepared: None, text: &self.text, parameters: &[] }
             }
         };
-        Ok(Step::Statement { index, request, wants_row: false })
+        Ok(PlayerStep::Statement { index, request, wants_row: false })
     }
 
     fn take_row(&mut self, _row: Option<&[Option<String>]>) -> Result<(), StepError> {

@@ -2,26 +2,26 @@
 
 use super::*;
 use crate::arrivals::RandomSource;
-use crate::player::{Player, Step};
-use crate::session::{Parameter, Reply, Request, Session, Target, ask};
+use crate::player::{PlayerStep, TransactionPlayer};
+use crate::session::{Parameter, Session, SessionReply, SessionRequest, Target, ask};
 use crate::target::sqlite::Sqlite;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-const DIALECTS: [Dialect; 3] = [Dialect::Postgres, Dialect::MySql, Dialect::Sqlite];
+const DIALECTS: [SqlDialect; 3] = [SqlDialect::Postgres, SqlDialect::MySql, SqlDialect::Sqlite];
 
-fn options(dialect: Dialect) -> WorkloadOptions {
+fn options(dialect: SqlDialect) -> WorkloadOptions {
     WorkloadOptions { rows: 1000, ..WorkloadOptions::new(dialect) }
 }
 
-fn player(workload: BuiltIn, options: &WorkloadOptions) -> Box<dyn Player> {
+fn player(workload: BuiltIn, options: &WorkloadOptions) -> Box<dyn TransactionPlayer> {
     workload.workload(options).expect("it can be").player(0)
 }
 
 /// The texts and parameters of a transaction.
-fn played(player: &mut dyn Player, random: &mut RandomSource) -> Vec<(String, Vec<Parameter>)> {
+fn played(player: &mut dyn TransactionPlayer, random: &mut RandomSource) -> Vec<(String, Vec<Parameter>)> {
     let mut done = Vec::new();
-    while let Step::Statement { request, .. } = player.step(random).expect("there is a step") {
+    while let PlayerStep::Statement { request, .. } = player.step(random).expect("there is a step") {
         done.push((request.text.to_owned(), request.parameters.to_vec()));
     }
     done
@@ -53,12 +53,12 @@ fn read_write_has_the_statements_of_sysbench_in_their_order() {
         "INSERT INTO sbtest1 (id, k, c, pad) VALUES (?, ?, ?, ?)",
         "COMMIT",
     ]);
-    assert_eq!(texts(BuiltIn::ReadWrite, &options(Dialect::MySql)), expected);
+    assert_eq!(texts(BuiltIn::ReadWrite, &options(SqlDialect::MySql)), expected);
 }
 
 #[test]
 fn mixes_are_parts_of_it() {
-    let options = options(Dialect::Postgres);
+    let options = options(SqlDialect::Postgres);
     assert_eq!(texts(BuiltIn::PointSelect, &options), ["SELECT c FROM sbtest1 WHERE id=$1"]);
     assert_eq!(texts(BuiltIn::ReadOnly, &options).len(), 16);
     assert_eq!(texts(BuiltIn::WriteOnly, &options).len(), 6);
@@ -67,12 +67,12 @@ fn mixes_are_parts_of_it() {
     assert_eq!(texts(BuiltIn::Insert, &options), ["INSERT INTO sbtest1 (k, c, pad) VALUES ($1, $2, $3)"]);
     assert_eq!(texts(BuiltIn::Delete, &options), ["DELETE FROM sbtest1 WHERE id=$1"]);
     assert_eq!(texts(BuiltIn::Yesmark, &options), ["SELECT 1"]);
-    assert_eq!(texts(BuiltIn::Yesmark, &self::options(Dialect::MySql)), ["DO 0"]);
+    assert_eq!(texts(BuiltIn::Yesmark, &self::options(SqlDialect::MySql)), ["DO 0"]);
 }
 
 #[test]
 fn options_change_the_transaction() {
-    let mut options = options(Dialect::MySql);
+    let mut options = options(SqlDialect::MySql);
     options.oltp = OltpOptions {
         point_selects: 2,
         has_ranges: false,
@@ -88,7 +88,7 @@ fn options_change_the_transaction() {
 
 #[test]
 fn a_deleted_row_is_inserted_again() {
-    let done = transaction(BuiltIn::WriteOnly, &options(Dialect::Sqlite));
+    let done = transaction(BuiltIn::WriteOnly, &options(SqlDialect::Sqlite));
     assert_eq!(done[0].0, "BEGIN IMMEDIATE");
     let (delete, insert) = (&done[3].1, &done[4].1);
     assert_eq!(delete[0], insert[0]);
@@ -98,7 +98,7 @@ fn a_deleted_row_is_inserted_again() {
 
 #[test]
 fn a_range_has_its_size() {
-    let done = transaction(BuiltIn::ReadOnly, &options(Dialect::MySql));
+    let done = transaction(BuiltIn::ReadOnly, &options(SqlDialect::MySql));
     let ranges: Vec<_> = done.iter().filter(|(text, _)| text.contains("BETWEEN")).collect();
     assert_eq!(ranges.len(), 4);
     for (text, parameters) in ranges {
@@ -117,7 +117,7 @@ fn text_and_parameters_say_the_same() {
             assert!(none.is_empty());
             let mut expected = template;
             for (index, parameter) in parameters.into_iter().enumerate() {
-                let place = if dialect == Dialect::Postgres { format!("${}", index + 1) } else { "?".to_owned() };
+                let place = if dialect == SqlDialect::Postgres { format!("${}", index + 1) } else { "?".to_owned() };
                 let value = match parameter {
                     Parameter::Integer(value) => value.to_string(),
                     Parameter::Text(value) => format!("'{value}'"),
@@ -132,12 +132,12 @@ fn text_and_parameters_say_the_same() {
 
 #[test]
 fn tables_are_drawn_for_each_stage_and_their_statements_have_numbers() {
-    let options = WorkloadOptions { tables: 4, ..options(Dialect::Postgres) };
+    let options = WorkloadOptions { tables: 4, ..options(SqlDialect::Postgres) };
     let (mut player, mut random) = (player(BuiltIn::ReadWrite, &options), RandomSource::new(1, 0));
     let (mut numbers, mut tables) = (BTreeSet::new(), BTreeSet::new());
     for _ in 0..200 {
         player.begin(&mut random);
-        while let Ok(Step::Statement { request, .. }) = player.step(&mut random) {
+        while let Ok(PlayerStep::Statement { request, .. }) = player.step(&mut random) {
             numbers.insert((request.prepared.expect("it is prepared"), request.text.to_owned()));
             tables.extend(request.text.split_once("sbtest").map(|(_, behind)| behind.as_bytes()[0]));
         }
@@ -151,7 +151,7 @@ fn tables_are_drawn_for_each_stage_and_their_statements_have_numbers() {
 #[test]
 fn a_transaction_begun_again_is_the_same() {
     for workload in BuiltIn::ALL {
-        let (mut player, mut random) = (player(workload, &options(Dialect::MySql)), RandomSource::new(1, 0));
+        let (mut player, mut random) = (player(workload, &options(SqlDialect::MySql)), RandomSource::new(1, 0));
         player.begin(&mut random);
         // Given up in its midst.
         let _first = player.step(&mut random).expect("there is a step");
@@ -186,14 +186,14 @@ fn names_of_the_peers_are_known() {
 #[test]
 fn what_cannot_be_is_refused() {
     let with = |change: fn(&mut WorkloadOptions)| {
-        let mut options = options(Dialect::Postgres);
+        let mut options = options(SqlDialect::Postgres);
         change(&mut options);
         BuiltIn::ReadWrite.workload(&options).err().expect("it is refused").to_string()
     };
     assert_eq!(with(|options| options.tables = 0), "tables: at least 1 is needed");
     assert_eq!(with(|options| options.rows = 1 << 40), "rows of a table: 1099511627776 is above 2147483647");
     assert_eq!(with(|options| options.scale = 20_001), "scale: 20001 is above 20000");
-    assert_eq!(with(|options| options.dialect = Dialect::Echo), "an echo server takes no SQL");
+    assert_eq!(with(|options| options.dialect = SqlDialect::Echo), "an echo server takes no SQL");
     let keys = with(|options| options.keys = KeyDistribution::Pareto { h: 2.0 });
     assert_eq!(keys, "keys: h is to be above 0 and below 1, not 2");
 }
@@ -218,7 +218,7 @@ fn the_programs_own_scripts_have_no_mistake() {
 
 #[test]
 fn rows_are_the_same_however_the_table_is_divided() {
-    let options = options(Dialect::Postgres);
+    let options = options(SqlDialect::Postgres);
     for workload in [BuiltIn::ReadOnly, BuiltIn::Tpcb] {
         for table in workload.tables(&options).expect("they can be made") {
             let (mut whole, mut parts) = (String::new(), String::new());
@@ -235,7 +235,7 @@ fn rows_are_the_same_however_the_table_is_divided() {
 
 #[test]
 fn rows_beyond_the_end_are_none() {
-    let table = &BuiltIn::ReadOnly.tables(&options(Dialect::MySql)).expect("it can be made")[0];
+    let table = &BuiltIn::ReadOnly.tables(&options(SqlDialect::MySql)).expect("it can be made")[0];
     let mut text = String::new();
     table.write_rows(1000..2000, RowForm::Insert, &mut text);
     assert_eq!(text, "");
@@ -259,29 +259,33 @@ fn prepared(workload: BuiltIn, options: &WorkloadOptions) -> (tempfile::TempDir,
         }
         statements.extend(table.finish.clone());
         for statement in statements {
-            let reply = ask(&mut *session, &Request::plain(&statement)).expect("it answers");
-            assert!(matches!(reply, Reply::Done { .. }), "{}: {reply:?}", &statement[..statement.len().min(200)]);
+            let reply = ask(&mut *session, &SessionRequest::plain(&statement)).expect("it answers");
+            assert!(
+                matches!(reply, SessionReply::Done { .. }),
+                "{}: {reply:?}",
+                &statement[..statement.len().min(200)]
+            );
         }
     }
     (directory, session)
 }
 
-fn run(player: &mut dyn Player, session: &mut dyn Session, transactions: usize) {
+fn run(player: &mut dyn TransactionPlayer, session: &mut dyn Session, transactions: usize) {
     let mut random = RandomSource::new(3, 0);
     for _ in 0..transactions {
         player.begin(&mut random);
-        while let Step::Statement { request, .. } = player.step(&mut random).expect("there is a step") {
+        while let PlayerStep::Statement { request, .. } = player.step(&mut random).expect("there is a step") {
             let reply = ask(session, &request).expect("it answers");
-            assert!(matches!(reply, Reply::Done { .. }), "{}: {reply:?}", request.text);
+            assert!(matches!(reply, SessionReply::Done { .. }), "{}: {reply:?}", request.text);
         }
     }
 }
 
 fn number(session: &mut dyn Session, question: &str) -> i64 {
     session.keep_last_row(true);
-    let reply = ask(session, &Request::plain(question)).expect("it answers");
+    let reply = ask(session, &SessionRequest::plain(question)).expect("it answers");
     session.keep_last_row(false);
-    let Reply::Done { last_row: Some(row), .. } = reply else { panic!("{reply:?}") };
+    let SessionReply::Done { last_row: Some(row), .. } = reply else { panic!("{reply:?}") };
     row[0].as_ref().expect("it is a number").parse().expect("it is a number")
 }
 
@@ -289,7 +293,7 @@ fn number(session: &mut dyn Session, question: &str) -> i64 {
 fn each_mix_runs_on_sqlite() {
     for workload in [BuiltIn::ReadWrite, BuiltIn::Insert, BuiltIn::Delete, BuiltIn::UpdateIndex] {
         for is_prepared in [false, true] {
-            let options = WorkloadOptions { is_prepared, tables: 2, ..options(Dialect::Sqlite) };
+            let options = WorkloadOptions { is_prepared, tables: 2, ..options(SqlDialect::Sqlite) };
             let (_directory, mut session) = prepared(workload, &options);
             let sum = "SELECT (SELECT sum(k) FROM sbtest1) + (SELECT sum(k) FROM sbtest2)";
             let count = "SELECT (SELECT count(*) FROM sbtest1) + (SELECT count(*) FROM sbtest2)";
@@ -308,7 +312,7 @@ fn each_mix_runs_on_sqlite() {
 
 #[test]
 fn money_is_kept_by_tpcb() {
-    let options = options(Dialect::Sqlite);
+    let options = options(SqlDialect::Sqlite);
     let (_directory, mut session) = prepared(BuiltIn::Tpcb, &options);
     assert_eq!(number(&mut *session, "SELECT count(*) FROM pgbench_accounts"), 100_000);
     run(&mut *player(BuiltIn::Tpcb, &options), &mut *session, 50);
@@ -323,7 +327,7 @@ fn money_is_kept_by_tpcb() {
 
 #[test]
 fn keys_of_rows_follow_their_distribution() {
-    let options = WorkloadOptions { keys: KeyDistribution::Pareto { h: 0.2 }, ..options(Dialect::Sqlite) };
+    let options = WorkloadOptions { keys: KeyDistribution::Pareto { h: 0.2 }, ..options(SqlDialect::Sqlite) };
     let (_directory, mut session) = prepared(BuiltIn::ReadOnly, &options);
     let hot = number(&mut *session, "SELECT count(*) FROM sbtest1 WHERE k <= 200");
     assert!((750..850).contains(&hot), "{hot} of 1000");

@@ -3,7 +3,7 @@
 use super::tables::{TableContent, WorkloadTable};
 use super::{BuiltIn, WorkloadOptions};
 use crate::script::{LoadScript, ScriptOptions};
-use crate::session::Dialect;
+use crate::session::SqlDialect;
 
 /// Tellers and accounts of a branch.
 pub(super) const TELLERS: u64 = 10;
@@ -22,12 +22,12 @@ const INSERT_HISTORY: &str = "INSERT INTO pgbench_history (tid, bid, aid, delta,
                               VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\n";
 
 /// The text of a transaction.
-fn text(workload: BuiltIn, dialect: Dialect) -> String {
+fn text(workload: BuiltIn, dialect: SqlDialect) -> String {
     let (begin, end) = match dialect {
-        Dialect::MySql => ("BEGIN;\n", "COMMIT;\n"),
+        SqlDialect::MySql => ("BEGIN;\n", "COMMIT;\n"),
         // A lock that is taken at the first update cannot be had by two who have read before.
-        Dialect::Sqlite => ("BEGIN IMMEDIATE;\n", "END;\n"),
-        Dialect::Postgres | Dialect::Echo => ("BEGIN;\n", "END;\n"),
+        SqlDialect::Sqlite => ("BEGIN IMMEDIATE;\n", "END;\n"),
+        SqlDialect::Postgres | SqlDialect::Echo => ("BEGIN;\n", "END;\n"),
     };
     match workload {
         BuiltIn::TpcbSelect => ["\\set aid random(1, 100000 * :scale)\n", SELECT_ACCOUNT].concat(),
@@ -53,10 +53,10 @@ pub(super) fn tables(options: &WorkloadOptions) -> Vec<WorkloadTable> {
     let table = |name: &str, rows: u64, columns: &'static str, definition: &str, content: TableContent| {
         let has_rows = rows > 0;
         // Rows that are updated in place want full pages to begin with, as pgbench has them.
-        let behind = if options.dialect == Dialect::Postgres && has_rows { " WITH (fillfactor = 100)" } else { "" };
+        let behind = if options.dialect == SqlDialect::Postgres && has_rows { " WITH (fillfactor = 100)" } else { "" };
         let key = columns.split(',').next().unwrap_or("");
         // PostgreSQL makes an index faster from all rows at once; the others keep rows by their key.
-        let is_key_late = options.dialect == Dialect::Postgres;
+        let is_key_late = options.dialect == SqlDialect::Postgres;
         let key_inside = if has_rows && !is_key_late { format!(", PRIMARY KEY ({key})") } else { String::new() };
         let mut finish = Vec::new();
         if has_rows && is_key_late {
@@ -71,7 +71,7 @@ pub(super) fn tables(options: &WorkloadOptions) -> Vec<WorkloadTable> {
             content,
         }
     };
-    let time = if options.dialect == Dialect::Postgres { "timestamp" } else { "datetime" };
+    let time = if options.dialect == SqlDialect::Postgres { "timestamp" } else { "datetime" };
     vec![
         table(
             "pgbench_branches",

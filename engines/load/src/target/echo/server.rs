@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Who serves a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheduler {
+pub enum EchoScheduler {
     /// A thread of its own, as PostgreSQL has a process and MariaDB by default a thread.
     ThreadEach,
     /// So many threads for all connections.
@@ -79,10 +79,10 @@ impl EchoServer {
     }
 
     /// Serves until the process ends, or an error that is not one connection's.
-    pub fn serve(&self, scheduler: Scheduler, service: Service) -> io::Result<()> {
+    pub fn serve(&self, scheduler: EchoScheduler, service: Service) -> io::Result<()> {
         match scheduler {
-            Scheduler::ThreadEach => self.serve_each(&Arc::new(service)),
-            Scheduler::Pool(threads) => self.serve_pool(threads, service),
+            EchoScheduler::ThreadEach => self.serve_each(&Arc::new(service)),
+            EchoScheduler::Pool(threads) => self.serve_pool(threads, service),
         }
     }
 
