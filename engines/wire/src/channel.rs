@@ -75,6 +75,22 @@ impl WireChannel {
         Ok(true)
     }
 
+    /// Writes from where it is, once the output is empty.
+    pub fn write_past(&mut self, bytes: &[u8]) -> Result<SocketMoved, WireError> {
+        self.socket.write(bytes)
+    }
+
+    /// Waits until there is something to read or room to write.
+    pub fn wait(&self, limit: WaitLimit) -> Result<(), WireError> {
+        self.socket.wait(limit)
+    }
+
+    /// Ends the connection for both sides.
+    pub fn shut_down(&mut self) {
+        self.output.clear();
+        self.socket.shut_down();
+    }
+
     /// Reads once; false if there is nothing to be had without waiting.
     pub fn fill(&mut self) -> Result<bool, WireError> {
         if self.is_drained && self.socket.wait_limit() == WaitLimit::Never {

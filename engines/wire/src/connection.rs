@@ -1,6 +1,12 @@
 //! A connection to either kind of server: requests in, replies out, in order. It blocks, or a loop over many drives it.
 //! What stands on the wire is the protocols' affair (postgres.rs, mysql.rs).
 
+mod bulk;
+mod canceller;
+
+pub use bulk::CopyIn;
+pub use canceller::Canceller;
+
 use crate::address::{Protocol, ServerAddress, TlsMode};
 use crate::channel::WireChannel;
 use crate::error::WireError;
@@ -9,6 +15,8 @@ use crate::postgres::PostgresSession;
 use crate::reply::{Keeping, Reply, ReplyTally, TextRows};
 use crate::socket::WaitLimit;
 use crate::statement::{Statement, Value};
+use canceller::CancelTarget;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -21,6 +29,9 @@ pub struct Connection {
     waiting: usize,
     is_nonblocking: bool,
     keeps_last_row: bool,
+    /// An error has made what follows meaningless.
+    is_over: bool,
+    address: Box<ServerAddress>,
 }
 
 #[derive(Debug)]
@@ -47,6 +58,8 @@ pub(crate) enum ReplyStep {
     NeedsInput,
     /// The reply is complete.
     ReplyEnds,
+    /// A COPY that was asked for takes data, or sends them.
+    CopyBegins,
 }
 
 impl Connection {
@@ -75,7 +88,16 @@ impl Connection {
         };
         channel.set_wait_limit(WaitLimit::Forever);
         let tally = ReplyTally::default();
-        Ok(Self { channel, session, tally, waiting: 0, is_nonblocking: false, keeps_last_row: false })
+        Ok(Self {
+            channel,
+            session,
+            tally,
+            waiting: 0,
+            is_nonblocking: false,
+            keeps_last_row: false,
+            is_over: false,
+            address: Box::new(address.clone()),
+        })
     }
 
     /// Whether TLS encrypts it.
@@ -131,6 +153,7 @@ impl Connection {
 
     /// Appends statements as text; several have one reply.
     pub fn queue_text(&mut self, sql: &str) -> Result<(), WireError> {
+        self.check_open()?;
         match &mut self.session {
             Session::Postgres(session) => session.queue_text(&mut self.channel, sql)?,
             Session::MySql(session) => session.queue_text(&mut self.channel, sql)?,
@@ -141,6 +164,7 @@ impl Connection {
 
     /// Appends the execution of a prepared statement.
     pub fn queue_prepared(&mut self, statement: &Statement, values: &[Value]) -> Result<(), WireError> {
+        self.check_open()?;
         if statement.parameters() != values.len() {
             return Err(WireError::Request("a statement was given another number of values than it has parameters"));
         }
@@ -152,20 +176,28 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes what was appended; true if all of it is written.
+    /// Writes what was appended; true if all of it is written. A connection that blocks and has more requests to write than sockets hold
+    /// may wait for a server that waits for it to read: many requests at once are for one that does not block.
     pub fn send(&mut self) -> Result<bool, WireError> {
-        self.channel.send()
+        let outcome = self.channel.send();
+        match outcome {
+            Err(WireError::Io(error)) if is_cut(&error) => Err(self.reason_of_end()),
+            outcome => self.ends_if_wrong(outcome),
+        }
     }
 
     /// The next reply; none if it is not whole yet. After none, wait until the descriptor is readable.
     pub fn next_reply(&mut self) -> Result<Option<Reply>, WireError> {
+        let outcome = self.read_reply();
+        self.ends_if_wrong(outcome)
+    }
+
+    fn read_reply(&mut self) -> Result<Option<Reply>, WireError> {
         loop {
             match self.step()? {
                 ReplyStep::Taken => {}
-                ReplyStep::ReplyEnds => {
-                    self.waiting -= 1;
-                    return Ok(Some(self.tally.finish()));
-                }
+                ReplyStep::ReplyEnds => return Ok(Some(self.take_reply())),
+                ReplyStep::CopyBegins => return Err(WireError::protocol("a COPY that was not asked for")),
                 ReplyStep::NeedsInput => {
                     if !self.fill()? {
                         return Ok(None);
@@ -175,12 +207,60 @@ impl Connection {
         }
     }
 
+    fn take_reply(&mut self) -> Reply {
+        self.waiting -= 1;
+        self.tally.finish()
+    }
+
     fn step(&mut self) -> Result<ReplyStep, WireError> {
         let is_awaited = self.waiting > 0;
         match &mut self.session {
             Session::Postgres(session) => session.step(&mut self.channel, &mut self.tally, is_awaited),
             Session::MySql(session) => session.step(&mut self.channel, &mut self.tally),
         }
+    }
+
+    fn step_or_end(&mut self) -> Result<ReplyStep, WireError> {
+        let outcome = self.step();
+        self.ends_if_wrong(outcome)
+    }
+
+    /// Waits for more; that nothing comes in time is an error.
+    fn fill_or_end(&mut self) -> Result<(), WireError> {
+        let outcome = self.fill();
+        self.ends_if_wrong(outcome)?.then_some(()).ok_or(WireError::TimedOut)
+    }
+
+    fn check_open(&self) -> Result<(), WireError> {
+        if self.is_over { Err(WireError::Closed) } else { Ok(()) }
+    }
+
+    /// After an error, nobody knows what the next bytes are; only a caller who ran out of time may go on.
+    fn ends_if_wrong<T>(&mut self, outcome: Result<T, WireError>) -> Result<T, WireError> {
+        if outcome.as_ref().is_err_and(|error| !matches!(error, WireError::TimedOut)) {
+            self.end();
+        }
+        outcome
+    }
+
+    /// Shuts the socket, so that the server drops what it was given, too.
+    fn end(&mut self) {
+        self.is_over = true;
+        self.channel.shut_down();
+    }
+
+    /// What the server said before it closed its side, on which writing failed.
+    fn reason_of_end(&mut self) -> WireError {
+        self.channel.set_wait_limit(WaitLimit::Never);
+        let reason = loop {
+            match self.read_reply() {
+                Ok(Some(_)) => {}
+                Ok(None) => break WireError::Closed,
+                Err(error) => break error,
+            }
+        };
+        self.end();
+        reason
     }
 
     /// A server that ends a connection says why first, if it can.
@@ -192,6 +272,18 @@ impl Connection {
             },
             outcome => outcome,
         }
+    }
+
+    /// What ends the statement that this connection runs.
+    pub fn canceller(&self) -> Canceller {
+        let target = match &self.session {
+            Session::Postgres(session) => {
+                let (pid, secret) = session.cancel_key();
+                CancelTarget::Postgres { pid, secret }
+            }
+            Session::MySql(session) => CancelTarget::MySql { id: session.id() },
+        };
+        Canceller { address: (*self.address).clone(), target }
     }
 
     /// Runs statements and waits for their end. Rows are counted and skipped.
@@ -218,6 +310,7 @@ impl Connection {
     /// Has the server parse a statement, with `$1` for PostgreSQL and `?` for MySQL in place of values.
     pub fn prepare(&mut self, sql: &str) -> Result<Statement, WireError> {
         self.blocking(|connection| {
+            connection.check_open()?;
             match &mut connection.session {
                 Session::Postgres(session) => session.queue_prepare(&mut connection.channel, sql)?,
                 Session::MySql(session) => session.queue_prepare(&mut connection.channel, sql)?,
@@ -246,13 +339,17 @@ impl Connection {
     }
 
     fn reply_of_one(&mut self) -> Result<Executed, WireError> {
-        self.channel.send()?;
+        self.send()?;
         match self.next_reply()? {
             Some(Reply::Done { rows, affected, .. }) => Ok(Executed { rows, affected }),
             Some(Reply::Refused(error)) => Err(WireError::Server(error)),
             None => Err(WireError::TimedOut),
         }
     }
+}
+
+fn is_cut(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
 impl AsFd for Connection {

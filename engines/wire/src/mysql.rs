@@ -92,6 +92,8 @@ pub(crate) struct MySqlSession {
     /// Columns of prepared statements, as binary rows cannot be read without.
     statements: HashMap<u32, Vec<ColumnForm>>,
     prepared: PreparedHead,
+    /// A file that the server asks for is the caller's affair.
+    pub offers_files: bool,
 }
 
 impl MySqlSession {
@@ -112,6 +114,7 @@ impl MySqlSession {
             columns: Vec::new(),
             statements: HashMap::new(),
             prepared: PreparedHead::default(),
+            offers_files: false,
         };
         Ok((channel, session))
     }
@@ -201,6 +204,13 @@ impl MySqlSession {
         }
         self.sequence = Some(expected.wrapping_add(1));
         Ok(())
+    }
+
+    /// The number of the next packet, if it is the client's.
+    pub fn next_sequence(&mut self) -> u8 {
+        let sequence = self.sequence.unwrap_or(0);
+        self.sequence = Some(sequence.wrapping_add(1));
+        sequence
     }
 
     fn kind(&self) -> Option<RequestKind> {
@@ -373,7 +383,9 @@ impl MySqlSession {
         channel: &mut WireChannel,
         step: Result<ReplyStep, WireError>,
     ) -> Result<ReplyStep, WireError> {
-        if let Err(WireError::LocalFile(_)) = step {
+        if !self.offers_files
+            && let Err(WireError::LocalFile(_)) = step
+        {
             channel.output.put_u32_le(u32::from(self.sequence.unwrap_or(0)) << 24);
             channel.send()?;
         }

@@ -29,11 +29,19 @@ const WHOLE_BYTES_MAX: usize = 64 << 20;
 pub(crate) struct PostgresSession {
     version: String,
     pid: i32,
-    #[expect(dead_code, reason = "for cancelling")]
     secret: i32,
     statements: u32,
     /// Types of the parameters of the statement that is being prepared.
     parameters: Box<[u32]>,
+    /// The COPY that is asked for.
+    pub copy: Option<CopyDirection>,
+}
+
+/// Which way data go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyDirection {
+    In,
+    Out,
 }
 
 impl PostgresSession {
@@ -44,11 +52,16 @@ impl PostgresSession {
             login::ask_for_tls(&mut channel, address, tls)?;
         }
         let login::PostgresGreeting { version, pid, secret } = login::login(&mut channel, address)?;
-        Ok((channel, Self { version, pid, secret, statements: 0, parameters: Box::default() }))
+        Ok((channel, Self { version, pid, secret, statements: 0, parameters: Box::default(), copy: None }))
     }
 
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// What the server wants to see before it ends a statement of this session.
+    pub fn cancel_key(&self) -> (i32, i32) {
+        (self.pid, self.secret)
     }
 
     pub fn pid(&self) -> u32 {
@@ -105,6 +118,15 @@ impl PostgresSession {
     ) -> Result<ReplyStep, WireError> {
         let data = channel.input.data();
         let Some((tag, bytes)) = frame(data)? else { return Ok(ReplyStep::NeedsInput) };
+        let begins = match tag {
+            backend::COPY_IN_RESPONSE_TAG => self.copy == Some(CopyDirection::In),
+            backend::COPY_OUT_RESPONSE_TAG => self.copy == Some(CopyDirection::Out),
+            _ => false,
+        };
+        if begins {
+            channel.input.skip(bytes as u64);
+            return Ok(ReplyStep::CopyBegins);
+        }
         if is_skipped(tag, tally) {
             tally.rows += u64::from(tag == backend::DATA_ROW_TAG);
             channel.input.skip(bytes as u64);
@@ -135,6 +157,20 @@ impl PostgresSession {
         }
         channel.input.consume(bytes);
         Ok(step)
+    }
+}
+
+/// Asks the server, by a connection of its own, to end the statement of the session with this key. It answers by closing.
+pub(crate) fn cancel(address: &ServerAddress, pid: i32, secret: i32, deadline: Instant) -> Result<(), WireError> {
+    let mut channel = WireChannel::new(address.open(deadline)?);
+    if address.tls_mode() > TlsMode::Prefer {
+        login::ask_for_tls(&mut channel, address, address.tls_mode())?;
+    }
+    frontend::cancel_request(pid, secret, &mut channel.output);
+    channel.send()?;
+    match channel.fill() {
+        Ok(_) | Err(WireError::Closed) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

@@ -6,7 +6,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_keepalive, set_socket_timeout, set_tcp_nodelay};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send, socket_with,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send,
+    shutdown, socket_with,
 };
 use rustls::ClientConnection;
 use std::io::{self, Read, Write};
@@ -102,6 +103,16 @@ impl Socket {
         Ok(SocketMoved::Bytes(count))
     }
 
+    /// Waits until it can be read or written.
+    pub fn wait(&self, limit: WaitLimit) -> Result<(), WireError> {
+        self.plain.wait(PollFlags::IN | PollFlags::OUT, limit)
+    }
+
+    /// Ends the connection for both sides; what was not sent is not.
+    pub fn shut_down(&self) {
+        let _gone_already = shutdown(&self.plain.descriptor, Shutdown::Both);
+    }
+
     /// Writes what TLS has taken; false if some of it is left.
     pub fn flush(&mut self) -> Result<bool, WireError> {
         let Some(tls) = &mut self.tls else { return Ok(true) };
@@ -173,7 +184,7 @@ impl PlainSocket {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => match self.wait_limit {
                     WaitLimit::Never => return Ok(SocketMoved::WouldBlock),
-                    WaitLimit::Until(deadline) => self.wait(PollFlags::IN, deadline)?,
+                    WaitLimit::Until(_) => self.wait(PollFlags::IN, self.wait_limit)?,
                     WaitLimit::Forever => {}
                 },
                 // A server that is killed resets the connection: to the caller, it has gone as well.
@@ -191,7 +202,7 @@ impl PlainSocket {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => match self.wait_limit {
                     WaitLimit::Never => return Ok(SocketMoved::WouldBlock),
-                    WaitLimit::Until(deadline) => self.wait(PollFlags::OUT, deadline)?,
+                    WaitLimit::Until(_) => self.wait(PollFlags::OUT, self.wait_limit)?,
                     WaitLimit::Forever => {}
                 },
                 Err(error) => return Err(WireError::Io(error.into())),
@@ -207,10 +218,15 @@ impl PlainSocket {
         }
     }
 
-    fn wait(&self, events: PollFlags, deadline: Instant) -> Result<(), WireError> {
-        let left = left(deadline).ok().ok_or(WireError::TimedOut)?;
-        let left = Timespec { tv_sec: left.as_secs().min(1 << 30) as i64, tv_nsec: left.subsec_nanos().into() };
-        match poll(&mut [PollFd::new(&self.descriptor, events)], Some(&left)) {
+    fn wait(&self, events: PollFlags, limit: WaitLimit) -> Result<(), WireError> {
+        let left = match limit {
+            WaitLimit::Until(deadline) => Some(left(deadline).ok().ok_or(WireError::TimedOut)?),
+            WaitLimit::Never => Some(Duration::ZERO),
+            WaitLimit::Forever => None,
+        };
+        let seconds = |left: Duration| left.as_secs().min(1 << 30) as i64;
+        let left = left.map(|left| Timespec { tv_sec: seconds(left), tv_nsec: left.subsec_nanos().into() });
+        match poll(&mut [PollFd::new(&self.descriptor, events)], left.as_ref()) {
             Ok(0) => Err(WireError::TimedOut),
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(WireError::Io(error.into())),

@@ -1,6 +1,7 @@
 //! Connections to real servers that the tests start, with and without TLS, and to false ones that lie.
 //! A server that is not installed is named as left out.
 
+mod bulk;
 mod certificates;
 mod encrypted;
 mod mariadb;
