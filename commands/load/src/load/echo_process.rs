@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn services_are_lists_of_times() {
-        let steps = parse_service("3xwait:1ms,work:2ms").ok().expect("a service");
+        let Ok(steps) = parse_service("3xwait:1ms,work:2ms") else { panic!("it is a service") };
         assert_eq!(steps.len(), 4);
         assert_eq!((steps[0].wait, steps[3].work), (Duration::from_millis(1), Duration::from_millis(2)));
         assert!(parse_service("").ok().is_some_and(|steps| steps.is_empty()));
