@@ -76,6 +76,38 @@ fn a_server_that_stands_still_is_in_response_times_and_not_in_service_times() {
 }
 
 #[test]
+fn tables_are_made_loaded_and_removed() {
+    let place = Place::new();
+    let words = ["sqlite:base.db", "read-write", "prepare", "--tables", "2", "--table-size", "500"];
+    assert_eq!(load(&place, &words).exit, Exit::Code(0));
+    let words = ["sqlite:base.db", "read-write", "run", "--tables", "2", "--table-size", "500"];
+    let ended = end(&load(&place, &[&words[..], &["--events", "40", "-c", "1", "--json"]].concat()));
+    // Ten selects by key, four ranges, two updates, a delete and an insert, BEGIN and COMMIT.
+    assert_eq!((&ended["succeeded"], &ended["statements"]), (&40.into(), &(40 * 20).into()));
+    let again = load(&place, &["sqlite:base.db", "read-write", "prepare", "--tables", "2"]);
+    assert_eq!(again.exit, Exit::Code(1), "they are there");
+    assert_eq!(load(&place, &["sqlite:base.db", "read-write", "cleanup", "--tables", "2"]).exit, Exit::Code(0));
+    assert_eq!(load(&place, &["sqlite:base.db", "read-write", "--events", "1"]).exit, Exit::Code(1), "they are gone");
+}
+
+#[test]
+fn scripts_run_by_weight_and_their_mistakes_are_told_before_anything_is_sent() {
+    let place = Place::new();
+    place.write("one.sql", "\\set id random(1, 10)\nselect :id;\nselect 2;\n").write("two.sql", "select 3;\n");
+    let words = ["sqlite:base.db", "-f", "one.sql@3", "-f", "two.sql@1", "--events", "400", "-c", "1", "--json"];
+    let ended = end(&load(&place, &words));
+    let scripts = ended["statements_by_script"].as_array().expect("a list");
+    let counts: Vec<f64> = scripts.iter().map(|script| number(script, &["response", "count"])).collect();
+    assert_eq!(counts.iter().sum::<f64>(), 400.0);
+    assert!((250.0..350.0).contains(&counts[0]), "three of four: {counts:?}");
+    place.write("wrong.sql", "select 1;\n\\set x 1 +\n");
+    let outcome = load(&place, &["sqlite:other.db", "-f", "wrong.sql"]);
+    assert_eq!(outcome.exit, Exit::Code(2));
+    let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    assert!(said.contains("wrong.sql:2"), "{said}");
+}
+
+#[test]
 fn an_interrupted_run_says_what_it_has_measured() {
     let place = Place::new();
     let mut command = Command::new(binary());

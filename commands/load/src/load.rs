@@ -9,7 +9,7 @@ mod stopping;
 
 use ::load::late::WhoWasLate;
 use ::load::run::{IntervalReport, RunReport, Watcher, run as run_load};
-use args::LoadArgs;
+use args::{ActionArg, LoadArgs};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
@@ -32,6 +32,7 @@ fn command() -> Command {
         "Examples:\n  mh load                                   a SQLite database in a temporary directory, ten seconds\n  \
          mh load echo -c 8 --rate 5000             a server of our own, whose times are known\n  \
          mh load postgres:///app 'select now()'    a statement of yours, over and over\n  \
+         mh load postgres:///app tpcb prepare      the tables of a workload\n  \
          mh load postgres:///app -R 200..2000@60s  more and more of it\n\n\
          Exit codes: 0 measured, 1 an error ended the run, 2 wrong command line, 3 the generator was the limit",
     )
@@ -43,7 +44,11 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         return echo_process::serve(server);
     }
     let stopping = Stopping::begin().map_err(|error| environment(format!("could not hold back signals: {error}")))?;
-    let mut prepared = plan::prepare(&args)?;
+    if args.action != ActionArg::Run {
+        context.messages.note(NAME, &plan::arrange(&args, &stopping)?);
+        return Ok(Outcome::Done);
+    }
+    let mut prepared = plan::prepare(&args, &stopping)?;
     context.messages.note(NAME, &shown::opening(&prepared));
     let mut watcher = Lines { args: &args, stopping: &stopping, failed: None };
     let workload = std::sync::Arc::clone(&prepared.workload);

@@ -5,6 +5,7 @@ pub mod arrivals;
 pub mod cost;
 pub mod course;
 pub mod distribution;
+pub mod filling;
 pub mod generator;
 mod kernel;
 pub mod late;

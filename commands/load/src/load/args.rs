@@ -2,6 +2,7 @@
 
 use ::load::arrivals::RateProfile;
 use ::load::course::{Overload, QUEUE_MAX};
+use ::load::distribution::{KeyDistribution, Special};
 use ::load::session::SqlDialect;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -18,9 +19,34 @@ pub struct LoadArgs {
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
 
-    /// What to do there: a statement in SQL, or yesmark [default: yesmark]
+    /// What to do there: a statement in SQL, or point-select, read-only, read-write, write-only, update-index, update-non-index, insert, delete (sysbench's),
+    /// tpcb, tpcb-select, tpcb-simple (pgbench's), yesmark (a statement that does nothing) [default: read-only in a new database, yesmark elsewhere]
     #[arg(value_name = "WORKLOAD")]
     pub workload: Option<String>,
+
+    /// Make the workload's tables and fill them, run, or remove them
+    #[arg(value_enum, value_name = "ACTION", default_value = "run")]
+    pub action: ActionArg,
+
+    /// Scripts in pgbench's language instead of a workload, each with its weight: FILE or FILE@WEIGHT; may be given again
+    #[arg(short = 'f', long = "file", value_name = "FILE")]
+    pub files: Vec<String>,
+
+    /// How many of sysbench's tables
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    pub tables: u64,
+
+    /// Rows of each of them
+    #[arg(long, visible_alias = "table_size", value_name = "COUNT", default_value_t = 10_000)]
+    pub table_size: u64,
+
+    /// pgbench's scale: 100,000 accounts each
+    #[arg(short = 's', long, value_name = "COUNT", default_value_t = 1)]
+    pub scale: u64,
+
+    /// Which rows sysbench's statements take: all alike, or some more often
+    #[arg(long, visible_alias = "rand-type", value_enum, value_name = "HOW", default_value = "uniform")]
+    pub keys: KeysArg,
 
     /// How many connections
     #[arg(short = 'c', long, visible_alias = "threads", alias = "client", value_name = "COUNT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=65_536))]
@@ -113,6 +139,45 @@ pub struct LoadArgs {
     /// Be the echo server (how mh load starts it)
     #[arg(long, hide = true, value_name = "SCHEDULER/STEPS")]
     pub serve_echo: Option<String>,
+}
+
+/// What is to be done, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ActionArg {
+    /// Make the tables and fill them
+    Prepare,
+    /// Put the load on them
+    Run,
+    /// Remove the tables
+    Cleanup,
+}
+
+/// Which rows are taken, with sysbench's defaults for each.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum KeysArg {
+    /// Each as often as any other
+    Uniform,
+    /// Those in the middle more often
+    Gaussian,
+    /// One in a hundred gets three of four
+    Special,
+    /// The first ones more often: 80 and 20
+    Pareto,
+    /// Row k by 1/k^0.8
+    Zipfian,
+}
+
+impl KeysArg {
+    /// The distribution.
+    pub fn distribution(self) -> KeyDistribution {
+        match self {
+            Self::Uniform => KeyDistribution::Uniform,
+            Self::Gaussian => KeyDistribution::Gaussian { draws: 12 },
+            Self::Special => KeyDistribution::Special(Special { draws: 12, hot_percent: 1, hot_draws_percent: 75 }),
+            Self::Pareto => KeyDistribution::Pareto { h: 0.2 },
+            Self::Zipfian => KeyDistribution::Zipfian { exponent: 0.8 },
+        }
+    }
 }
 
 /// How statements are sent, as typed.

@@ -1,16 +1,20 @@
 //! What a run is to be, from the command line: target, workload, arrivals. Makes what has to be made first.
 
-use super::args::{ArrivalsArg, LoadArgs};
+use super::args::{ActionArg, ArrivalsArg, LoadArgs};
 use super::echo_process::EchoProcess;
+use super::stopping::Stopping;
 use super::{NAME, environment};
 use ::load::arrivals::{ArrivalModel, RateProfile, Spacing, Think};
 use ::load::cost::{ServerMeter, listener};
+use ::load::filling::Filling;
 use ::load::player::{Repeated, Workload};
 use ::load::run::LoadPlan;
+use ::load::script::{LoadScript, ScriptMix, ScriptOptions, split_weight};
 use ::load::session::{SqlDialect, Target};
 use ::load::target::echo::Echo;
 use ::load::target::server::Server;
 use ::load::target::sqlite::Sqlite;
+use ::load::workload::{BuiltIn, WorkloadError, WorkloadOptions, WorkloadTable};
 use mh_kit::context::variable;
 use mh_kit::failure::Failure;
 use std::net::SocketAddr;
@@ -56,11 +60,14 @@ const GRACE: Duration = Duration::from_secs(5);
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// Prepares a run.
-pub fn prepare(args: &LoadArgs) -> Result<PreparedLoad, Failure> {
+pub fn prepare(args: &LoadArgs, stopping: &Stopping) -> Result<PreparedLoad, Failure> {
     let plan = load_plan(args)?;
     let place = place(args)?;
     let dialect = place.target.dialect();
-    let (workload_name, workload) = workload(args, dialect)?;
+    let chosen = choose(args, dialect)?;
+    if args.target.is_none() {
+        fill(args, &place, &chosen.tables, stopping)?;
+    }
     let meter = match args.server_pid.or(place.server) {
         Some(pid) => Some(ServerMeter::open(pid).map_err(environment)?),
         None => None,
@@ -70,7 +77,15 @@ pub fn prepare(args: &LoadArgs) -> Result<PreparedLoad, Failure> {
         SqlDialect::Sqlite => LoadPlan { threads: plan.clients, ..plan },
         SqlDialect::Postgres | SqlDialect::MySql | SqlDialect::Echo => plan,
     };
-    Ok(PreparedLoad { name: place.name, workload_name, plan, target: place.target, workload, meter, _kept: place.kept })
+    Ok(PreparedLoad {
+        name: place.name,
+        workload_name: chosen.name,
+        plan,
+        target: place.target,
+        workload: chosen.workload,
+        meter,
+        _kept: place.kept,
+    })
 }
 
 fn usage(message: String) -> Failure {
@@ -183,15 +198,98 @@ fn sqlite(path: PathBuf) -> Place {
     Place { name, target: Arc::new(Sqlite::new(path, LOCK_WAIT)), kept: Kept::Nothing, server: None }
 }
 
-fn workload(args: &LoadArgs, dialect: SqlDialect) -> Result<(String, Arc<dyn Workload>), Failure> {
-    let text = match (args.workload.as_deref(), dialect) {
-        (_, SqlDialect::Echo) => String::new(),
-        (None | Some("yesmark"), SqlDialect::MySql) => "DO 0".to_owned(),
-        (None | Some("yesmark"), SqlDialect::Postgres | SqlDialect::Sqlite) => "SELECT 1".to_owned(),
-        (Some(statement), _) if statement.contains(char::is_whitespace) => statement.to_owned(),
-        (Some(name), _) => return Err(usage(format!("'{name}' is neither yesmark nor a statement in SQL"))),
+/// What is done, and the tables that it needs.
+struct Chosen {
+    name: String,
+    workload: Arc<dyn Workload>,
+    tables: Vec<WorkloadTable>,
+}
+
+fn choose(args: &LoadArgs, dialect: SqlDialect) -> Result<Chosen, Failure> {
+    if dialect == SqlDialect::Echo {
+        return Ok(repeated("requests", "", false));
+    }
+    let is_prepared = args.is_prepared(dialect);
+    if !args.files.is_empty() {
+        return scripts(args, dialect);
+    }
+    // A new database has nothing else to be asked for.
+    let usual = if args.target.is_none() { "read-only" } else { "yesmark" };
+    let word = args.workload.as_deref().unwrap_or(usual);
+    let Some(built_in) = BuiltIn::parse(word) else {
+        return match word.contains(char::is_whitespace) {
+            true => Ok(repeated(word, word, is_prepared)),
+            false => Err(usage(format!("'{word}' is no workload, and no statement in SQL"))),
+        };
     };
-    let name = if dialect == SqlDialect::Echo { "requests".to_owned() } else { text.clone() };
-    let repeated = Repeated { name: name.clone(), text, is_prepared: args.is_prepared(dialect) };
-    Ok((name, Arc::new(repeated)))
+    let options = WorkloadOptions {
+        is_prepared,
+        tables: args.tables,
+        rows: args.table_size,
+        keys: args.keys.distribution(),
+        scale: args.scale,
+        seed: args.seed,
+        ..WorkloadOptions::new(dialect)
+    };
+    let refused = |error: WorkloadError| usage(error.to_string());
+    let workload = built_in.workload(&options).map_err(refused)?;
+    let tables = built_in.tables(&options).map_err(refused)?;
+    Ok(Chosen { name: built_in.name().to_owned(), workload, tables })
+}
+
+fn repeated(name: &str, text: &str, is_prepared: bool) -> Chosen {
+    let workload = Repeated { name: name.to_owned(), text: text.to_owned(), is_prepared };
+    Chosen { name: name.to_owned(), workload: Arc::new(workload), tables: Vec::new() }
+}
+
+/// All mistakes of all scripts are told before anything is sent.
+fn scripts(args: &LoadArgs, dialect: SqlDialect) -> Result<Chosen, Failure> {
+    let options = ScriptOptions {
+        is_prepared: args.is_prepared(dialect),
+        scale: i64::try_from(args.scale).unwrap_or(i64::MAX),
+        random_seed: args.seed.cast_signed(),
+        ..ScriptOptions::new(dialect)
+    };
+    let (mut scripts, mut mistakes) = (Vec::new(), Vec::new());
+    for file in &args.files {
+        let (path, weight) = split_weight(file).map_err(usage)?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| environment(format!("could not read {}: {error}", terminal::quote(path))))?;
+        match LoadScript::parse(path, &text, &options) {
+            Ok(script) => scripts.push((script, weight)),
+            Err(found) => mistakes.extend(found.iter().map(ToString::to_string)),
+        }
+    }
+    if !mistakes.is_empty() {
+        return Err(usage(mistakes.join("\n")));
+    }
+    let workload = ScriptMix::new(scripts).map_err(usage)?;
+    Ok(Chosen { name: args.files.join(", "), workload: Arc::new(workload), tables: Vec::new() })
+}
+
+/// Fills or removes tables, and says how many rows there are.
+pub fn arrange(args: &LoadArgs, stopping: &Stopping) -> Result<String, Failure> {
+    let place = place(args)?;
+    let chosen = choose(args, place.target.dialect())?;
+    if chosen.tables.is_empty() {
+        return Err(usage(format!("'{}' needs no tables", chosen.name)));
+    }
+    if args.action == ActionArg::Cleanup {
+        filling(args, &*place.target).remove(&*place.target, &chosen.tables).map_err(environment)?;
+        return Ok(format!("{} removed", mh_kit::report::counted(chosen.tables.len() as u64, "table")));
+    }
+    let rows = fill(args, &place, &chosen.tables, stopping)?;
+    let tables = mh_kit::report::counted(chosen.tables.len() as u64, "table");
+    Ok(format!("{tables} with {} in {}", mh_kit::report::counted(rows, "row"), place.name))
+}
+
+fn fill(args: &LoadArgs, place: &Place, tables: &[WorkloadTable], stopping: &Stopping) -> Result<u64, Failure> {
+    let filling = filling(args, &*place.target);
+    filling.fill(&*place.target, tables, &|_rows| !stopping.is_wanted()).map_err(environment)
+}
+
+fn filling(args: &LoadArgs, target: &dyn Target) -> Filling {
+    // SQLite has one writer.
+    let connections = if target.dialect() == SqlDialect::Sqlite { 1 } else { args.connections as usize };
+    Filling { connections, connect_within: CONNECT_WITHIN }
 }
