@@ -117,7 +117,7 @@ fn an_interrupted_run_says_what_it_has_measured() {
     let mut child = command.stdout(output).stderr(Stdio::null()).spawn().expect("the program starts");
     wait_until("an interval is told", || !place.read("out").is_empty());
     let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
     let status = child.wait().expect("it ends");
     let text = String::from_utf8(place.read("out")).expect("text");
     let last: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");

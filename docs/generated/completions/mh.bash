@@ -503,12 +503,48 @@ _mh() {
             return 0
             ;;
         mh__subcmd__load)
-            opts="-c -j -M -T -R -P -h --threads --connections --generators --protocol --time --warmup-time --warmup --events --rate --arrivals --tx-rate --tx-jitter --think --think-varies --overload --progress --report-interval --retries --keep-going --rand-seed --seed --server-pid --echo-service --echo-scheduler --json --hgrm --help"
+            opts="-f -s -c -j -M -T -R -P -h --file --tables --table_size --table-size --scale --rand-type --keys --threads --connections --generators --protocol --time --warmup-time --warmup --events --rate --arrivals --tx-rate --tx-jitter --think --think-varies --overload --progress --report-interval --retries --keep-going --rand-seed --seed --server-pid --echo-service --echo-scheduler --json --hgrm --help prepare run cleanup"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tables)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --table-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --table_size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scale)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -s)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keys)
+                    COMPREPLY=($(compgen -W "uniform gaussian special pareto zipfian" -- "${cur}"))
+                    return 0
+                    ;;
+                --rand-type)
+                    COMPREPLY=($(compgen -W "uniform gaussian special pareto zipfian" -- "${cur}"))
+                    return 0
+                    ;;
                 --connections)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -618,6 +618,15 @@ complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l time -d 'For how long each way is tried' -r
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -l json -d 'Print one JSON object'
 complete -c mh -n "__fish_mh_using_subcommand timers; and __fish_seen_subcommand_from log-writer" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand load" -s f -l file -d 'Scripts in pgbench\'s language instead of a workload, each with its weight: FILE or FILE@WEIGHT; may be given again' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l tables -d 'How many of sysbench\'s tables' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l table-size -l table_size -d 'Rows of each of them' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -s s -l scale -d 'pgbench\'s scale: 100,000 accounts each' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l keys -l rand-type -d 'Which rows sysbench\'s statements take: all alike, or some more often' -r -f -a "uniform\t'Each as often as any other'
+gaussian\t'Those in the middle more often'
+special\t'One in a hundred gets three of four'
+pareto\t'The first ones more often: 80 and 20'
+zipfian\t'Row k by 1/k^0.8'"
 complete -c mh -n "__fish_mh_using_subcommand load" -s c -l connections -l threads -d 'How many connections' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -s j -l generators -d 'Threads of the generator, which share the connections' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -s M -l protocol -d 'How statements are sent: prepared once a connection, or as text each time' -r -f -a "simple\t'As text each time'
