@@ -17,6 +17,7 @@ pub mod job_lines;
 pub mod job_template;
 pub mod kernel_text;
 pub mod kernel_types;
+pub mod load_scripts;
 pub mod lz4_container;
 pub mod lzip_container;
 pub mod lzma2;
@@ -73,6 +74,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "job_books", run: job_books::run, seeds: job_seeds::books },
     Target { name: "job_template", run: job_template::run, seeds: job_seeds::templates },
     Target { name: "job_blocks", run: job_blocks::run, seeds: job_seeds::blocks },
+    Target { name: "load_scripts", run: load_scripts::run, seeds: load_scripts::seeds },
     Target { name: "manifest", run: manifest::run, seeds: manifest::seeds },
     Target { name: "tar_index", run: tar_index::run, seeds: tar_index::seeds },
     Target { name: "tar_reader", run: tar_reader::run, seeds: tar_reader::seeds },

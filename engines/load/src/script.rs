@@ -143,7 +143,8 @@ impl ScriptError {
             script: script.to_owned(),
             line: line_of(text, at),
             column: column + 1,
-            cause,
+            // LIMIT: a cause that quotes the script quotes no more of it than this.
+            cause: cause.chars().take(400).map(printable).collect(),
             excerpt: excerpt(line, column),
         }
     }
@@ -162,7 +163,7 @@ fn excerpt(line: &str, column: usize) -> String {
 }
 
 /// A script's control characters do not reach a terminal.
-fn printable(letter: char) -> char {
+pub(crate) fn printable(letter: char) -> char {
     if letter.is_control() && letter != '\t' { char::REPLACEMENT_CHARACTER } else { letter }
 }
 

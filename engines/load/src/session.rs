@@ -18,6 +18,9 @@ pub enum Parameter {
     Text(String),
 }
 
+/// LIMIT: parameters of a statement, for which a session has room without asking for memory.
+pub const PARAMETERS_MAX: usize = 64;
+
 /// A statement to send.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionRequest<'a> {

@@ -10,11 +10,10 @@ use super::{
     Amount, Instruction, LoadScript, SCRIPT_BYTES_MAX, ScriptOptions, ScriptStatement, columns, draws, line_of,
 };
 use crate::arrivals::RandomSource;
+use crate::session::PARAMETERS_MAX;
 
 /// LIMIT: how deep `\if` may be nested.
 const IF_DEPTH_MAX: usize = 100;
-/// LIMIT: parameters of a prepared statement, of which both protocols count so many.
-const PARAMETERS_MAX: usize = u16::MAX as usize;
 
 /// Makes a script, or tells all that is wrong with it.
 pub(super) fn compile(name: &str, text: &str, options: &ScriptOptions) -> Result<LoadScript, Vec<ScriptMistake>> {
@@ -156,7 +155,10 @@ impl<'a> Compiler<'a> {
         }
         let prepare_for = (self.options.is_prepared && !raw.is_several).then_some(self.options.dialect);
         if prepare_for.is_some() && variables > PARAMETERS_MAX {
-            return Err((raw.at, format!("the statement has {variables} parameters, {PARAMETERS_MAX} are the most")));
+            return Err((
+                raw.at,
+                format!("the statement has {variables} variables, {PARAMETERS_MAX} are the most if it is prepared"),
+            ));
         }
         let template = SqlTemplate::new(pieces, &self.names, prepare_for);
         self.instructions.push(Instruction::Statement(self.statements.len()));
@@ -240,9 +242,10 @@ impl<'a> Compiler<'a> {
     fn set(&mut self, command: &RawCommand<'_>) -> Result<(), ScriptMistake> {
         let begin = super::token::skip_space(&self.text[..command.rest.1], command.rest.0);
         let rest = &self.text[begin..command.rest.1];
-        let Some(word) = rest.split_whitespace().next() else {
+        let word = &rest[..rest.find(char::is_whitespace).unwrap_or(rest.len())];
+        if word.is_empty() {
             return Err((command.at, "\\set needs a name and an expression".to_owned()));
-        };
+        }
         if leading_name(word) != Some(word) {
             return Err((begin, format!("'{word}' cannot be the name of a variable")));
         }

@@ -239,7 +239,7 @@ impl Variable {
 
 /// LIMIT: the first 60 characters of a value in a message.
 fn shortened(text: &str) -> String {
-    text.chars().take(60).collect()
+    text.chars().take(60).map(super::printable).collect()
 }
 
 #[cfg(test)]

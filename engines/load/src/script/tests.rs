@@ -222,6 +222,7 @@ fn mistakes_have_places_and_all_of_them_are_told() {
         ("\\set i noSuchFunction()", "1:8: unknown function 'noSuchFunction'; there are abs, "),
         ("\\set . 1", "1:6: '.' cannot be the name of a variable"),
         ("\\set", "1:1: \\set needs a name and an expression"),
+        ("\\set\u{2003}a 1", "1:1: \\set needs a name and an expression"),
         ("\\set i", "1:7: expected a value, found the end of the line"),
         ("\\set i :nosuchvariable", "1:8: nothing sets the variable 'nosuchvariable'"),
         ("\\set i ;", "1:8: unexpected character ';'"),
@@ -267,6 +268,17 @@ fn a_mistake_is_shown_with_its_line_and_a_caret() {
     let shown = error.to_string();
     assert!(shown.starts_with("a.sql:2:8: unknown function 'nosuch'"), "{shown}");
     assert!(shown.ends_with("\n    \\set é\tnosuch(1)\n          \t^"), "{shown}");
+}
+
+#[test]
+fn a_script_sends_no_control_characters_to_a_terminal() {
+    for text in ["\\set a\x1b[31m 1", "\\\x1b[2J", "SELECT :a\u{9b}m \x1b[0m"] {
+        let errors = LoadScript::parse("a.sql", text, &options()).expect_err("it is wrong");
+        let shown: String = errors.iter().map(ToString::to_string).collect();
+        assert!(!shown.contains(|letter: char| letter.is_control() && letter != '\n'), "{shown:?}");
+    }
+    let long = format!("\\set a {}(1)", "x".repeat(100_000));
+    assert!(LoadScript::parse("a.sql", &long, &options()).expect_err("it is unknown")[0].to_string().len() < 1000);
 }
 
 #[test]
@@ -403,6 +415,11 @@ fn memory_of_texts_is_used_again() {
 
 #[test]
 fn what_is_too_large_is_refused() {
+    let many = format!("SELECT {}0", ":scale, ".repeat(65));
+    let prepared = ScriptOptions { is_prepared: true, ..options() };
+    let error = LoadScript::parse("a.sql", &many, &prepared).expect_err("no session has room for them")[0].to_string();
+    assert!(error.contains("65 variables, 64 are the most if it is prepared"), "{error}");
+    assert!(LoadScript::parse("a.sql", &many, &options()).is_ok());
     assert!(errors(&" ".repeat(SCRIPT_BYTES_MAX + 1))[0].contains("are the most"));
     for deep in [
         format!("\\set a {}1{}", "(".repeat(200_000), ")".repeat(200_000)),

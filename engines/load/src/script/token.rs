@@ -81,7 +81,10 @@ pub(super) fn skip_space(text: &str, at: usize) -> usize {
 
 /// The name of a variable or function at the beginning of a text: letters, digits and underscores, no digit first.
 pub(super) fn leading_name(text: &str) -> Option<&str> {
-    let is_letter = |letter: char| letter.is_ascii_alphabetic() || letter == '_' || !letter.is_ascii();
+    let is_letter = |letter: char| match letter {
+        'a'..='z' | 'A'..='Z' | '_' => true,
+        letter => !letter.is_ascii() && !letter.is_control() && !letter.is_whitespace(),
+    };
     let end = text.find(|letter: char| !is_letter(letter) && !letter.is_ascii_digit()).unwrap_or(text.len());
     (end > 0 && text.starts_with(is_letter)).then(|| &text[..end])
 }

@@ -3,7 +3,7 @@
 use crate::cost::server_behind;
 use crate::ledger::Failing;
 use crate::session::{
-    Parameter, Session, SessionLost, SessionReply, SessionRequest, SqlDialect, StatementRefusal, Target,
+    PARAMETERS_MAX, Parameter, Session, SessionLost, SessionReply, SessionRequest, SqlDialect, StatementRefusal, Target,
 };
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -47,9 +47,6 @@ struct ServerSession {
     statements: HashMap<usize, Statement>,
     is_unsent: bool,
 }
-
-/// LIMIT: parameters of a statement.
-const PARAMETERS_MAX: usize = 64;
 
 impl Session for ServerSession {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
