@@ -5,4 +5,5 @@ pub mod decode;
 pub mod job_seeds;
 pub mod mutate;
 pub mod seeds;
+pub mod server_talk;
 pub mod targets;

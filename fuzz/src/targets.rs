@@ -24,11 +24,14 @@ pub mod lzma2;
 pub mod lzma_container;
 pub mod manifest;
 pub mod memory_map;
+pub mod mysql_replies;
+pub mod postgres_replies;
 pub mod round_trip_bz2;
 pub mod round_trip_gz;
 pub mod round_trip_lz4;
 pub mod round_trip_xz;
 pub mod round_trip_zst;
+pub mod server_addresses;
 pub mod tar_index;
 pub mod tar_reader;
 pub mod xz_container;
@@ -76,6 +79,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "job_blocks", run: job_blocks::run, seeds: job_seeds::blocks },
     Target { name: "load_scripts", run: load_scripts::run, seeds: load_scripts::seeds },
     Target { name: "manifest", run: manifest::run, seeds: manifest::seeds },
+    Target { name: "mysql_replies", run: mysql_replies::run, seeds: mysql_replies::seeds },
+    Target { name: "postgres_replies", run: postgres_replies::run, seeds: postgres_replies::seeds },
+    Target { name: "server_addresses", run: server_addresses::run, seeds: server_addresses::seeds },
     Target { name: "tar_index", run: tar_index::run, seeds: tar_index::seeds },
     Target { name: "tar_reader", run: tar_reader::run, seeds: tar_reader::seeds },
     Target { name: "round_trip_bz2", run: round_trip_bz2::run, seeds: seeds::plain },

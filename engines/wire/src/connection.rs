@@ -13,11 +13,11 @@ use crate::error::WireError;
 use crate::mysql::MySqlSession;
 use crate::postgres::PostgresSession;
 use crate::reply::{Keeping, Reply, ReplyTally, TextRows};
-use crate::socket::WaitLimit;
+use crate::socket::{Socket, WaitLimit};
 use crate::statement::{Statement, Value};
 use canceller::CancelTarget;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// A connection that has logged in.
@@ -76,22 +76,29 @@ impl Connection {
     }
 
     fn attempt(address: &ServerAddress, tls: TlsMode, deadline: Instant) -> Result<Self, WireError> {
-        let (mut channel, session) = match address.protocol() {
-            Protocol::Postgres => {
-                let (channel, session) = PostgresSession::connect(address, tls, deadline)?;
-                (channel, Session::Postgres(session))
-            }
-            Protocol::MySql => {
-                let (channel, session) = MySqlSession::connect(address, tls, deadline)?;
-                (channel, Session::MySql(session))
-            }
+        Self::log_in(WireChannel::new(address.open(deadline)?), address, tls)
+    }
+
+    /// Logs in on a socket that is connected already, one end of a tunnel say; where `address` leads is not looked at.
+    pub fn on_socket(
+        socket: impl Into<OwnedFd>,
+        address: &ServerAddress,
+        timeout: Duration,
+    ) -> Result<Self, WireError> {
+        let socket = Socket::connected(socket.into(), Instant::now() + timeout);
+        Self::log_in(WireChannel::new(socket), address, address.tls_mode())
+    }
+
+    fn log_in(mut channel: WireChannel, address: &ServerAddress, tls: TlsMode) -> Result<Self, WireError> {
+        let session = match address.protocol() {
+            Protocol::Postgres => Session::Postgres(PostgresSession::log_in(&mut channel, address, tls)?),
+            Protocol::MySql => Session::MySql(MySqlSession::log_in(&mut channel, address, tls)?),
         };
         channel.set_wait_limit(WaitLimit::Forever);
-        let tally = ReplyTally::default();
         Ok(Self {
             channel,
             session,
-            tally,
+            tally: ReplyTally::default(),
             waiting: 0,
             is_nonblocking: false,
             keeps_last_row: false,

@@ -19,7 +19,6 @@ use mysql_common::constants::{CapabilityFlags, MAX_PAYLOAD_LEN};
 use packets::{Header, PREFIX_BYTES, PreparedHead, ResultEnd, put_command, result_columns, server_error};
 use rows::{ColumnForm, put_binary_row, put_text_row};
 use std::collections::{HashMap, VecDeque};
-use std::time::Instant;
 
 /// LIMIT: the largest `max_allowed_packet` that a server can have.
 const REQUEST_BYTES_MAX: usize = 1 << 30;
@@ -97,11 +96,10 @@ pub(crate) struct MySqlSession {
 }
 
 impl MySqlSession {
-    /// Connects and logs in, with this much of TLS.
-    pub fn connect(address: &ServerAddress, tls: TlsMode, deadline: Instant) -> Result<(WireChannel, Self), WireError> {
-        let mut channel = WireChannel::new(address.open(deadline)?);
-        let greeting = login::login(&mut channel, address, tls)?;
-        let session = Self {
+    /// Logs in, with this much of TLS.
+    pub fn log_in(channel: &mut WireChannel, address: &ServerAddress, tls: TlsMode) -> Result<Self, WireError> {
+        let greeting = login::login(channel, address, tls)?;
+        Ok(Self {
             version: greeting.version,
             id: greeting.id,
             capabilities: greeting.capabilities,
@@ -115,8 +113,7 @@ impl MySqlSession {
             statements: HashMap::new(),
             prepared: PreparedHead::default(),
             offers_files: false,
-        };
-        Ok((channel, session))
+        })
     }
 
     pub fn version(&self) -> &str {
@@ -167,7 +164,7 @@ impl MySqlSession {
     pub fn step(&mut self, channel: &mut WireChannel, tally: &mut ReplyTally) -> Result<ReplyStep, WireError> {
         let data = channel.input.data();
         let Some(header) = Header::of(data) else { return Ok(ReplyStep::NeedsInput) };
-        let first = data.get(PREFIX_BYTES).copied();
+        let first = data.get(PREFIX_BYTES).copied().filter(|_| header.payload_bytes > 0);
         if first.is_none() && header.payload_bytes > 0 {
             return Ok(ReplyStep::NeedsInput);
         }

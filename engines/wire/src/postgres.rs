@@ -45,14 +45,13 @@ pub(crate) enum CopyDirection {
 }
 
 impl PostgresSession {
-    /// Connects and logs in, with this much of TLS.
-    pub fn connect(address: &ServerAddress, tls: TlsMode, deadline: Instant) -> Result<(WireChannel, Self), WireError> {
-        let mut channel = WireChannel::new(address.open(deadline)?);
+    /// Logs in, with this much of TLS.
+    pub fn log_in(channel: &mut WireChannel, address: &ServerAddress, tls: TlsMode) -> Result<Self, WireError> {
         if tls > TlsMode::Disable {
-            login::ask_for_tls(&mut channel, address, tls)?;
+            login::ask_for_tls(channel, address, tls)?;
         }
-        let login::PostgresGreeting { version, pid, secret } = login::login(&mut channel, address)?;
-        Ok((channel, Self { version, pid, secret, statements: 0, parameters: Box::default(), copy: None }))
+        let login::PostgresGreeting { version, pid, secret } = login::login(channel, address)?;
+        Ok(Self { version, pid, secret, statements: 0, parameters: Box::default(), copy: None })
     }
 
     pub fn version(&self) -> &str {

@@ -48,6 +48,11 @@ impl Socket {
         Self { plain, tls: None }
     }
 
+    /// One that is connected already.
+    pub fn connected(descriptor: OwnedFd, deadline: Instant) -> Self {
+        Self::new(PlainSocket { descriptor, wait_limit: WaitLimit::Until(deadline) })
+    }
+
     /// The handshake, to its end.
     pub fn start_tls(&mut self, mut tls: ClientConnection) -> Result<(), WireError> {
         while tls.is_handshaking() {
