@@ -115,7 +115,7 @@ fn an_interrupted_run_says_what_it_has_measured() {
     command.args(["load", "echo", "-T", "600", "-R", "200", "-P", "0.1", "--json"]).current_dir(place.directory());
     let output = std::fs::File::create(place.path("out")).expect("a file");
     let mut child = command.stdout(output).stderr(Stdio::null()).spawn().expect("the program starts");
-    wait_until("an interval is told", || !place.read("out").is_empty());
+    wait_until("an interval is printed", || !place.read("out").is_empty());
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
     let status = child.wait().expect("it ends");

@@ -1,6 +1,6 @@
 //! How many descriptors a run's directories, files and hands may take of what the system allows.
 
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// LIMIT: descriptors for directories a run may hold, where the system allows that many. More would only help in chains that are deeper still.
 const DIRECTORIES_OPEN: usize = 1024;
@@ -19,6 +19,16 @@ pub fn directory_descriptors() -> usize {
 /// Half of what is allowed: for directories, or for files.
 pub fn half_of_descriptors() -> usize {
     (descriptors_allowed() / 2).max(1)
+}
+
+/// Lets this process, and what it starts, have so many descriptors, as far as the hard limit goes. An error is how many it may have.
+pub fn make_room_for(descriptors: usize) -> Result<(), u64> {
+    let (wanted, limit) = (descriptors as u64, getrlimit(Resource::Nofile));
+    let Some(allowed) = limit.current.filter(|allowed| *allowed < wanted) else { return Ok(()) };
+    if limit.maximum.is_some_and(|most| most < wanted) {
+        return Err(limit.maximum.unwrap_or(allowed));
+    }
+    setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum }).or(Err(allowed))
 }
 
 fn descriptors_allowed() -> usize {

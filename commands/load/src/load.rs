@@ -12,6 +12,7 @@ use ::load::run::{IntervalReport, RunReport, Watcher, run as run_load};
 use args::{ActionArg, LoadArgs};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use mh_kit::context::Context;
+use mh_kit::descriptors;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::{json_line, print_as};
@@ -43,12 +44,16 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if let Some(server) = &args.serve_echo {
         return echo_process::serve(server);
     }
+    make_room(args.connections as usize)?;
     let stopping = Stopping::begin().map_err(|error| environment(format!("could not hold back signals: {error}")))?;
     if args.action != ActionArg::Run {
         context.messages.note(NAME, &plan::arrange(&args, &stopping)?);
         return Ok(Outcome::Done);
     }
     let mut prepared = plan::prepare(&args, &stopping)?;
+    for warning in &prepared.warnings {
+        context.messages.warning(NAME, warning, &[]);
+    }
     context.messages.note(NAME, &shown::opening(&prepared));
     let mut watcher = Lines { args: &args, stopping: &stopping, failed: None };
     let workload = std::sync::Arc::clone(&prepared.workload);
@@ -67,6 +72,21 @@ fn environment(message: String) -> Failure {
     Failure::Environment { command: NAME, message }
 }
 
+/// LIMIT: descriptors for everything but connections.
+const OTHERS_OPEN: usize = 64;
+
+/// Each connection is a descriptor; SQLite has three files for one.
+fn make_room(connections: usize) -> Result<(), Failure> {
+    descriptors::make_room_for(3 * connections + OTHERS_OPEN).or_else(|allowed| {
+        descriptors::make_room_for(connections + OTHERS_OPEN).or(Err(Failure::Environment {
+            command: NAME,
+            message: format!(
+                "make {connections} connections: this process may have {allowed} descriptors (ulimit -Hn)"
+            ),
+        }))
+    })
+}
+
 /// Shows the whole run, and decides the exit code.
 fn conclude(
     context: &Context,
@@ -82,7 +102,8 @@ fn conclude(
         report::write_hgrm(path, report)?;
     }
     if let Some(error) = &report.error {
-        context.messages.conclusion(NAME, &format!("the run ended early: {error}"));
+        let hints = if prepared.has_tables { vec![HINT_PREPARE.to_owned()] } else { Vec::new() };
+        context.messages.refusal(NAME, &format!("the run ended early: {error}"), &hints);
         return Ok(Outcome::Partial);
     }
     Ok(match report.late {
@@ -90,6 +111,9 @@ fn conclude(
         WhoWasLate::Nobody | WhoWasLate::Server => Outcome::Done,
     })
 }
+
+/// For whoever forgot it: which error says so is every database's own affair.
+const HINT_PREPARE: &str = "the workload's tables are made by the same command line with prepare behind the workload";
 
 /// A line for each interval.
 struct Lines<'a> {

@@ -19,7 +19,7 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// Makes and fills `tables` in turn. `goes_on` is told how many rows there are and says whether to go on.
+    /// Makes and fills `tables` in turn. `goes_on` gets the number of rows so far and returns whether to go on.
     pub fn fill(
         self,
         target: &dyn Target,

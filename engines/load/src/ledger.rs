@@ -50,7 +50,7 @@ pub enum Failing {
 }
 
 impl Failing {
-    /// As it is told.
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Deadlock => "deadlock",

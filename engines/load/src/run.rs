@@ -89,7 +89,7 @@ impl RunReport {
     }
 }
 
-/// Who watches a run: is told each interval, and may end it.
+/// Sees each interval of a run, and may end it.
 pub trait Watcher {
     /// All connections are made.
     fn begins(&mut self) {}

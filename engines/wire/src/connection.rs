@@ -1,5 +1,5 @@
 //! A connection to either kind of server: requests in, replies out, in order. It blocks, or a loop over many drives it.
-//! What stands on the wire is the protocols' affair (postgres.rs, mysql.rs).
+//! Messages are made and read by the protocols (postgres.rs, mysql.rs).
 
 mod bulk;
 mod canceller;

@@ -3,12 +3,13 @@
 
 use std::fmt;
 use std::io;
+use sys::error_text::message;
 
 /// Why a connection could not be made, or a request not be answered.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     /// No connection to the server's address.
-    #[error("could not connect to '{place}': {source}")]
+    #[error("could not connect to '{place}': {}", message(source))]
     Connect {
         /// The address, without a password.
         place: String,
@@ -50,7 +51,7 @@ pub enum WireError {
     #[error("the server asked for the local file '{0}', which was not offered")]
     LocalFile(String),
     /// Reading or writing failed.
-    #[error("could not talk to the server: {0}")]
+    #[error("could not talk to the server: {}", message(.0))]
     Io(#[from] io::Error),
 }
 

@@ -61,7 +61,7 @@ pub struct LoadArgs {
     pub protocol: ProtocolArg,
 
     /// How long it is measured
-    #[arg(short = 'T', long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
+    #[arg(short = 'T', long, value_name = "TIME", default_value = "10s", value_parser = parse_run_time)]
     pub time: Duration,
 
     /// How long it runs before it is measured
@@ -215,6 +215,11 @@ fn parse_time(text: &str) -> Result<Duration, String> {
         Err(_) => parse_duration(text).map_err(|error| error.to_string())?,
     };
     if time <= TIME_MAX { Ok(time) } else { Err("no run takes longer than seven days".to_owned()) }
+}
+
+fn parse_run_time(text: &str) -> Result<Duration, String> {
+    let time = parse_time(text)?;
+    if time.is_zero() { Err("a run takes some time".to_owned()) } else { Ok(time) }
 }
 
 fn parse_interval(text: &str) -> Result<Duration, String> {

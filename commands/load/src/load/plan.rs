@@ -21,6 +21,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use sys::error_text::message;
 use wire::{Environment, Protocol, ServerAddress};
 
 /// All that a run needs.
@@ -34,6 +35,10 @@ pub struct PreparedLoad {
     pub workload: Arc<dyn Workload>,
     /// Where the server is on this host.
     pub meter: Option<ServerMeter>,
+    /// Whether the workload needs tables.
+    pub has_tables: bool,
+    /// What is unsafe or unclear about the address.
+    pub warnings: Vec<String>,
     /// What is removed behind the run.
     _kept: Kept,
 }
@@ -51,6 +56,7 @@ struct Place {
     target: Arc<dyn Target>,
     kept: Kept,
     server: Option<u32>,
+    warnings: Vec<String>,
 }
 
 /// How long a connection may take, and a transaction under way at the end.
@@ -84,6 +90,8 @@ pub fn prepare(args: &LoadArgs, stopping: &Stopping) -> Result<PreparedLoad, Fai
         target: place.target,
         workload: chosen.workload,
         meter,
+        has_tables: !chosen.tables.is_empty(),
+        warnings: place.warnings,
         _kept: place.kept,
     })
 }
@@ -136,8 +144,8 @@ fn place(args: &LoadArgs) -> Result<Place, Failure> {
     match args.target.as_deref() {
         None => {
             let directory = tempfile::Builder::new().prefix("mh-load-").tempdir();
-            let directory =
-                directory.map_err(|error| environment(format!("could not make a temporary directory: {error}")))?;
+            let directory = directory
+                .map_err(|error| environment(format!("could not make a temporary directory: {}", message(&error))))?;
             let path = directory.path().join("database");
             let place = sqlite(path);
             Ok(Place { kept: Kept::Directory { _removed: directory }, ..place })
@@ -151,6 +159,7 @@ fn place(args: &LoadArgs) -> Result<Place, Failure> {
                 target: Arc::new(Echo(address)),
                 kept: Kept::Server { _ended: server },
                 server: Some(pid),
+                warnings: Vec::new(),
             })
         }
         Some(target) => match target.split_once(':') {
@@ -162,7 +171,7 @@ fn place(args: &LoadArgs) -> Result<Place, Failure> {
                     parsed.map_err(|error| usage(format!("'{address}' is not HOST:PORT in numbers: {error}")))?;
                 let name = format!("the echo server at {address}");
                 let server = listener(address);
-                Ok(Place { name, target: Arc::new(Echo(address)), kept: Kept::Nothing, server })
+                Ok(Place { name, target: Arc::new(Echo(address)), kept: Kept::Nothing, server, warnings: Vec::new() })
             }
             Some(("postgres" | "postgresql" | "mysql" | "mariadb", _)) => sql_server(target),
             _ if target.contains('=') => sql_server(target),
@@ -187,15 +196,28 @@ fn sql_server(text: &str) -> Result<Place, Failure> {
     };
     // Without the password that the text may hold.
     let name = format!("{kind} ({address})");
+    let mut warnings = address.notes().to_vec();
+    if address.has_password_in_address() {
+        warnings.push(
+            "every user of this host sees the password in the command line; PGPASSWORD, .pgpass and my.cnf keep it"
+                .to_owned(),
+        );
+    }
     let server = Server(address);
     let process =
         server.process(CONNECT_WITHIN).map_err(|error| environment(format!("could not connect to {name}: {error}")))?;
-    Ok(Place { name, target: Arc::new(server), kept: Kept::Nothing, server: process })
+    Ok(Place { name, target: Arc::new(server), kept: Kept::Nothing, server: process, warnings })
 }
 
 fn sqlite(path: PathBuf) -> Place {
     let name = format!("SQLite in {}", terminal::quote(&path));
-    Place { name, target: Arc::new(Sqlite::new(path, LOCK_WAIT)), kept: Kept::Nothing, server: None }
+    Place {
+        name,
+        target: Arc::new(Sqlite::new(path, LOCK_WAIT)),
+        kept: Kept::Nothing,
+        server: None,
+        warnings: Vec::new(),
+    }
 }
 
 /// What is done, and the tables that it needs.
@@ -242,7 +264,7 @@ fn repeated(name: &str, text: &str, is_prepared: bool) -> Chosen {
     Chosen { name: name.to_owned(), workload: Arc::new(workload), tables: Vec::new() }
 }
 
-/// All mistakes of all scripts are told before anything is sent.
+/// All mistakes of all scripts are printed before anything is sent.
 fn scripts(args: &LoadArgs, dialect: SqlDialect) -> Result<Chosen, Failure> {
     let options = ScriptOptions {
         is_prepared: args.is_prepared(dialect),
@@ -254,18 +276,22 @@ fn scripts(args: &LoadArgs, dialect: SqlDialect) -> Result<Chosen, Failure> {
     for file in &args.files {
         let (path, weight) = split_weight(file).map_err(usage)?;
         let text = std::fs::read_to_string(path)
-            .map_err(|error| environment(format!("could not read {}: {error}", terminal::quote(path))))?;
+            .map_err(|error| environment(format!("could not read {}: {}", terminal::quote(path), message(&error))))?;
         match LoadScript::parse(path, &text, &options) {
             Ok(script) => scripts.push((script, weight)),
-            Err(found) => mistakes.extend(found.iter().map(ToString::to_string)),
+            Err(found) => mistakes.extend(found.iter().map(|mistake| format!("{NAME}: {mistake}\n"))),
         }
     }
     if !mistakes.is_empty() {
-        return Err(usage(mistakes.join("\n")));
+        // Several lines, with a mark below each place.
+        return Err(Failure::InWordsOfOthers { text: mistakes.concat(), code: USAGE });
     }
     let workload = ScriptMix::new(scripts).map_err(usage)?;
     Ok(Chosen { name: args.files.join(", "), workload: Arc::new(workload), tables: Vec::new() })
 }
+
+/// The exit code of a wrong command line.
+const USAGE: u8 = 2;
 
 /// Fills or removes tables, and says how many rows there are.
 pub fn arrange(args: &LoadArgs, stopping: &Stopping) -> Result<String, Failure> {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
+use sys::error_text::message;
 
 /// Times of one kind, in seconds.
 #[derive(Serialize)]
@@ -25,7 +26,7 @@ pub struct TimesObject {
     percentiles_s: BTreeMap<&'static str, f64>,
 }
 
-/// The percentiles that are told.
+/// The percentiles that are printed.
 pub const PERCENTILES: &[(&str, f64)] =
     &[("50", 50.0), ("90", 90.0), ("95", 95.0), ("99", 99.0), ("99.9", 99.9), ("99.99", 99.99)];
 
@@ -239,5 +240,5 @@ pub fn write_hgrm(path: &Path, report: &RunReport) -> Result<(), Failure> {
         response.count()
     );
     std::fs::write(path, text)
-        .map_err(|error| environment(format!("could not write {}: {error}", terminal::quote(path))))
+        .map_err(|error| environment(format!("could not write {}: {}", terminal::quote(path), message(&error))))
 }

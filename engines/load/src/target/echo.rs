@@ -9,6 +9,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
+use sys::error_text::message;
 
 /// Bytes of a request and of its reply: a number, which comes back.
 const FRAME: usize = 8;
@@ -23,7 +24,7 @@ impl Target for Echo {
     }
 
     fn connect(&self, within: Duration) -> Result<Box<dyn Session>, SessionLost> {
-        let lost = |error: std::io::Error| SessionLost(format!("could not connect to {}: {error}", self.0));
+        let lost = |error: std::io::Error| SessionLost(format!("could not connect to {}: {}", self.0, message(&error)));
         let stream = TcpStream::connect_timeout(&self.0, within).map_err(lost)?;
         stream.set_nodelay(true).map_err(lost)?;
         stream.set_nonblocking(true).map_err(lost)?;
@@ -46,7 +47,7 @@ impl Session for EchoSession {
     fn begin(&mut self, _request: &SessionRequest<'_>) -> Result<(), SessionLost> {
         self.number += 1;
         // One request is under way on a connection, and eight bytes always have room.
-        self.stream.write_all(&self.number.to_le_bytes()).map_err(|error| SessionLost(error.to_string()))
+        self.stream.write_all(&self.number.to_le_bytes()).map_err(|error| SessionLost(message(&error)))
     }
 
     fn reply(&mut self) -> Result<Option<SessionReply>, SessionLost> {
@@ -54,7 +55,7 @@ impl Session for EchoSession {
             Ok(0) => return Err(SessionLost("the server closed the connection".to_owned())),
             Ok(count) => self.received += count,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(None),
-            Err(error) => return Err(SessionLost(error.to_string())),
+            Err(error) => return Err(SessionLost(message(&error))),
         }
         if self.received < FRAME {
             return Ok(None);

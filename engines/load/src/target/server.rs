@@ -131,3 +131,64 @@ fn failing(error: &ServerError) -> Failing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::ask;
+    use testkit::mariadb_server::MariaDbServer;
+    use testkit::postgres_server::PostgresServer;
+    use testkit::program::left_out;
+
+    /// A value comes back, a refusal leaves the session usable, and the server is found by the connection.
+    fn is_spoken_to(address: &str, statement: &str, pid: u32) {
+        let address = ServerAddress::parse(address, &wire::Environment::default()).expect("an address");
+        let server = Server(address);
+        let within = Duration::from_secs(20);
+        assert_eq!(server.process(within), Ok(Some(pid)));
+        let mut session = server.connect(within).expect("it listens");
+        session.keep_last_row(true);
+        let parameters = [Parameter::Text("it's".to_owned())];
+        let row = Some(vec![Some("it's".to_owned())]);
+        let good = SessionRequest { prepared: Some(7), text: statement, parameters: &parameters };
+        for _again in 0..2 {
+            let reply = ask(&mut *session, &good);
+            assert_eq!(reply, Ok(SessionReply::Done { rows: 1, last_row: row.clone() }));
+        }
+        for prepared in [Some(8), None] {
+            let wrong = SessionRequest { prepared, text: "select * from nowhere_at_all", parameters: &[] };
+            let Ok(SessionReply::Refused(refusal)) = ask(&mut *session, &wrong) else {
+                panic!("there is no such table")
+            };
+            assert_eq!(refusal.failing, Failing::Refused);
+            assert!(refusal.message.contains("nowhere_at_all"), "{}", refusal.message);
+        }
+        assert_eq!(ask(&mut *session, &good), Ok(SessionReply::Done { rows: 1, last_row: row }));
+    }
+
+    #[test]
+    fn postgresql_is_spoken_to() {
+        match PostgresServer::start(&[]) {
+            Ok(server) => {
+                let address = format!(
+                    "host={} port={} user=postgres dbname=postgres",
+                    server.directory().display(),
+                    server.port()
+                );
+                is_spoken_to(&address, "select $1::text", server.pid());
+            }
+            Err(reason) => left_out(&reason),
+        }
+    }
+
+    #[test]
+    fn mariadb_is_spoken_to() {
+        match MariaDbServer::start(&[]) {
+            Ok(server) => {
+                let address = format!("mysql://root@127.0.0.1:{}/mysql", server.port());
+                is_spoken_to(&address, "select cast(? as char)", server.pid());
+            }
+            Err(reason) => left_out(&reason),
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! sysbench's OLTP mixes: the statements of a transaction in the order of its scripts, and its table. What a client does with them is in
+//! sysbench's OLTP mixes: the statements of a transaction in the order of its scripts, and its table. How a client plays them:
 //! `oltp_player.rs`.
 
 use super::oltp_player::OltpPlayer;
