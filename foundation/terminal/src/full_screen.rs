@@ -478,9 +478,11 @@ mod tests {
     #[test]
     fn keys_mean_what_they_mean_elsewhere() {
         let none = KeyModifiers::NONE;
-        assert_eq!(translate(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Event::Key(Key::Escape)));
+        assert_eq!(translate(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Event::Key(Key::Interrupt)));
+        assert_eq!(translate(KeyCode::Esc, none), Some(Event::Key(Key::Escape)));
         assert_eq!(translate(KeyCode::Char('z'), KeyModifiers::CONTROL), Some(Event::Suspend));
         assert_eq!(translate(KeyCode::Char('+'), none), Some(Event::Key(Key::Letter('+'))));
-        assert_eq!(translate(KeyCode::F(1), none), None);
+        assert_eq!(translate(KeyCode::F(1), none), Some(Event::Key(Key::Function(1))));
+        assert_eq!(translate(KeyCode::Insert, none), None);
     }
 }
