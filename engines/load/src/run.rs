@@ -4,10 +4,10 @@ use crate::arrivals::{ArrivalModel, RandomSource};
 use crate::cost::{ServerCost, ServerMeter};
 use crate::course::{Course, CoursePart, Overload};
 use crate::generator::{Generator, GeneratorShared, ThreadUse, guarded};
-use crate::late::{WhoWasLate, judge};
+use crate::late::{LoadKind, WhoWasLate, judge};
 use crate::ledger::Ledger;
 use crate::player::Workload;
-use crate::session::Target;
+use crate::session::{SqlDialect, Target};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, OnceLock};
 use std::thread::ScopedJoinHandle;
@@ -266,11 +266,14 @@ fn added(first: &ServerCost, second: &ServerCost) -> ServerCost {
 }
 
 fn report(plan: &LoadPlan, shared: &GeneratorShared, gathered: Gathered, threads: Vec<ThreadUse>) -> RunReport {
-    let is_open = !matches!(plan.arrivals, ArrivalModel::Closed(_));
+    let kind = LoadKind {
+        is_open: !matches!(plan.arrivals, ArrivalModel::Closed(_)),
+        is_embedded: shared.target.dialect() == SqlDialect::Sqlite,
+    };
     // Threads that end wait for the last replies; the rate is that of the time in which transactions were begun.
     let elapsed = gathered.elapsed.min(plan.duration).max(Duration::from_nanos(1));
     RunReport {
-        late: judge(&gathered.ledger, &threads, is_open),
+        late: judge(&gathered.ledger, &threads, kind),
         ledger: gathered.ledger,
         elapsed,
         threads,

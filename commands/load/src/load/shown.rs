@@ -7,6 +7,7 @@ use ::load::cost::ServerCost;
 use ::load::late::WhoWasLate;
 use ::load::ledger::Distribution;
 use ::load::run::{IntervalReport, RunReport};
+use ::load::session::SqlDialect;
 use std::fmt::Write;
 use std::time::Duration;
 use terminal::{Align, TextTable};
@@ -98,8 +99,11 @@ pub fn end(prepared: &PreparedLoad, report: &RunReport) -> String {
             let _written = writeln!(text, "{verdict}");
         }
     }
-    text.push_str(&generator(report));
-    text.push_str(&server(report));
+    let is_embedded = prepared.target.dialect() == SqlDialect::Sqlite;
+    text.push_str(&generator(report, if is_embedded { "database and generator" } else { "generator" }));
+    if !is_embedded {
+        text.push_str(&server(report));
+    }
     text
 }
 
@@ -180,12 +184,12 @@ fn statements(prepared: &PreparedLoad, report: &RunReport) -> String {
     format!("\n{table}\n")
 }
 
-fn generator(report: &RunReport) -> String {
+fn generator(report: &RunReport, who: &str) -> String {
     let (cpu_ns, elapsed_ns) =
         report.threads.iter().fold((0, 1), |sum, used| (sum.0 + used.cpu_ns, sum.1.max(used.elapsed_ns)));
     let waited = report.threads.iter().filter_map(|used| used.run_delay_ns).sum::<u64>();
     format!(
-        "generator: {} of a core, {} a transaction; it waited {} for a CPU\n",
+        "{who}: {} of a core, {} a transaction; it waited {} for a CPU\n",
         terminal::percentage(cpu_ns as f64 / elapsed_ns as f64),
         time_text(cpu_ns as f64 / report.ledger.sent.max(1) as f64),
         time_text(waited as f64)
@@ -194,8 +198,7 @@ fn generator(report: &RunReport) -> String {
 
 fn server(report: &RunReport) -> String {
     let Some(cost) = &report.cost else {
-        return "server: not measured (not on this host, in this process, or not found; --server-pid names it)\n"
-            .to_owned();
+        return "server: not measured (not on this host, or not found; --server-pid names it)\n".to_owned();
     };
     let transactions = report.ledger.succeeded().max(1) as f64;
     let mut text = format!(
