@@ -2,6 +2,7 @@
 //! Mute: shows nothing, reads no environment.
 
 pub mod arrivals;
+pub mod bakeoff;
 pub mod cost;
 pub mod course;
 pub mod distribution;

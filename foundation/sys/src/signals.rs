@@ -251,6 +251,19 @@ pub fn as_at_start(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(begin) }
 }
 
+/// Has `command` be asked to end (SIGTERM) when the thread that starts it has ended, as it does when we are killed.
+pub fn ends_with_us(command: &mut Command) -> &mut Command {
+    let ask = || {
+        // SAFETY: a plain system call on the new process, allowed between fork and exec.
+        match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: what runs there allocates nothing and takes no lock. It runs behind the change of user, which would undo it.
+    unsafe { command.pre_exec(ask) }
+}
+
 /// Ends this process by `signal` as if it had never been caught, so that the parent sees the true cause.
 pub fn die_by(signal: i32) -> ! {
     // SAFETY: resetting a disposition, unblocking and raising are plain system calls on this process; nothing of Rust's

@@ -1,0 +1,135 @@
+//! Which arm is measured next, and when it is enough. Knows no clock and no server: the same results give the same answer, so that an interrupted
+//! comparison goes on where it ended.
+
+use crate::statistics::{Bootstrap, interleaved};
+use std::time::Duration;
+
+/// How often arms are measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Agenda {
+    /// How many arms there are.
+    pub arms: usize,
+    /// Rounds of all arms before the first look at what they say.
+    pub least: usize,
+    /// Rounds after which it ends in any case.
+    pub most: usize,
+    /// It is enough once the interval of each multiple is this narrow: 0.02 is two per cent of it.
+    pub relative_width: f64,
+    /// No round begins that would not end within it, by the longest round before.
+    pub budget: Option<Duration>,
+}
+
+/// What is there already.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Starts that were measured to their end.
+    pub starts: usize,
+    /// Of each thing that is compared, of each arm, the values.
+    pub samples: &'a [Vec<Vec<f64>>],
+    /// The arm that the others are compared with.
+    pub baseline: usize,
+    /// How long all of them took.
+    pub spent: Duration,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextStart {
+    /// Measure this arm.
+    Of(usize),
+    /// There is enough.
+    Enough(WhyEnough),
+}
+
+/// Why no more is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhyEnough {
+    /// Every interval is as narrow as was wanted.
+    Narrow,
+    /// There were as many rounds as were allowed.
+    AllRounds,
+    /// The time is used.
+    BudgetUsed,
+}
+
+impl Agenda {
+    /// What to do after `progress`. Only whole rounds are judged, so that every arm has as many values.
+    pub fn next(&self, progress: &Progress<'_>, bootstrap: &Bootstrap) -> NextStart {
+        let arms = self.arms.max(1);
+        let (round, place) = (progress.starts / arms, progress.starts % arms);
+        if place == 0 {
+            if let Some(why) = self.is_enough(round, progress, bootstrap) {
+                return NextStart::Enough(why);
+            }
+        }
+        let mut order = interleaved(arms, round + 1).skip(progress.starts);
+        NextStart::Of(order.next().unwrap_or(0))
+    }
+
+    fn is_enough(&self, rounds: usize, progress: &Progress<'_>, bootstrap: &Bootstrap) -> Option<WhyEnough> {
+        if rounds >= self.least && self.is_narrow(progress, bootstrap) {
+            return Some(WhyEnough::Narrow);
+        }
+        if rounds >= self.most {
+            return Some(WhyEnough::AllRounds);
+        }
+        let of_a_round = progress.spent.checked_div(u32::try_from(rounds).unwrap_or(u32::MAX)).unwrap_or_default();
+        let is_over = self.budget.is_some_and(|budget| progress.spent + of_a_round > budget);
+        (rounds > 0 && is_over).then_some(WhyEnough::BudgetUsed)
+    }
+
+    /// Whether every arm's multiple is known well enough. One that cannot be formed is not waited for.
+    fn is_narrow(&self, progress: &Progress<'_>, bootstrap: &Bootstrap) -> bool {
+        let is_wide = |samples: &Vec<Vec<f64>>| {
+            let Some(baseline) = samples.get(progress.baseline) else { return false };
+            let of_others = samples.iter().enumerate().filter(|(arm, _)| *arm != progress.baseline);
+            let mut widths = of_others.filter_map(|(_, arm)| bootstrap.ratio(baseline, arm)?.relative_width());
+            widths.any(|width| width > self.relative_width)
+        };
+        !progress.samples.iter().any(is_wide)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AGENDA: Agenda = Agenda { arms: 2, least: 3, most: 6, relative_width: 0.02, budget: None };
+
+    fn after(starts: usize, samples: &[Vec<Vec<f64>>], spent_s: u64, agenda: &Agenda) -> NextStart {
+        let progress = Progress { starts, samples, baseline: 0, spent: Duration::from_secs(spent_s) };
+        agenda.next(&progress, &Bootstrap::default())
+    }
+
+    fn alike(values: usize, spread: f64) -> Vec<Vec<Vec<f64>>> {
+        let arm = |by: f64| (0..values).map(|index| by * (100.0 + spread * (index % 3) as f64)).collect::<Vec<_>>();
+        vec![vec![arm(1.0), arm(1.1)]]
+    }
+
+    #[test]
+    fn arms_take_turns_forward_and_backward() {
+        let order: Vec<NextStart> = (0..6).map(|starts| after(starts, &alike(1, 9.0), 0, &AGENDA)).collect();
+        assert_eq!(order, [0, 1, 1, 0, 0, 1].map(NextStart::Of));
+    }
+
+    #[test]
+    fn it_ends_when_all_intervals_are_narrow_and_not_within_a_round() {
+        assert_eq!(after(6, &alike(3, 0.1), 0, &AGENDA), NextStart::Enough(WhyEnough::Narrow));
+        assert!(matches!(after(7, &alike(3, 0.1), 0, &AGENDA), NextStart::Of(_)));
+        assert!(matches!(after(4, &alike(2, 0.1), 0, &AGENDA), NextStart::Of(_)), "fewer rounds than were asked for");
+        assert!(matches!(after(6, &alike(3, 20.0), 0, &AGENDA), NextStart::Of(_)), "too wide");
+        let mut with_a_wide_one = alike(3, 0.1);
+        with_a_wide_one.extend(alike(3, 20.0));
+        assert!(matches!(after(6, &with_a_wide_one, 0, &AGENDA), NextStart::Of(_)), "each of them counts");
+        assert_eq!(after(12, &alike(6, 20.0), 0, &AGENDA), NextStart::Enough(WhyEnough::AllRounds));
+    }
+
+    #[test]
+    fn no_round_begins_that_would_not_end_in_time() {
+        let agenda = Agenda { budget: Some(Duration::from_secs(100)), ..AGENDA };
+        assert!(matches!(after(0, &[], 0, &agenda), NextStart::Of(0)), "one round in any case");
+        assert!(matches!(after(2, &alike(1, 9.0), 50, &agenda), NextStart::Of(_)));
+        assert_eq!(after(2, &alike(1, 9.0), 51, &agenda), NextStart::Enough(WhyEnough::BudgetUsed));
+        assert!(matches!(after(3, &alike(1, 9.0), 99, &agenda), NextStart::Of(_)), "a round that began is ended");
+    }
+}
