@@ -2,22 +2,22 @@
 
 mod args;
 mod echo_process;
-mod plan;
+pub(crate) mod plan;
 mod report;
 mod shown;
 mod stopping;
 
 use ::load::late::WhoWasLate;
 use ::load::run::{IntervalReport, RunReport, Watcher, run as run_load};
-use args::{ActionArg, LoadArgs};
+pub(crate) use args::{ActionArg, LoadArgs};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use mh_kit::context::Context;
 use mh_kit::descriptors;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::{json_line, print_as};
-use plan::PreparedLoad;
-use stopping::Stopping;
+pub(crate) use plan::PreparedLoad;
+pub(crate) use stopping::Stopping;
 
 /// How messages begin.
 const NAME: &str = "mh load";
@@ -76,7 +76,7 @@ fn environment(message: String) -> Failure {
 const OTHERS_OPEN: usize = 64;
 
 /// Each connection is a descriptor; SQLite has three files for one.
-fn make_room(connections: usize) -> Result<(), Failure> {
+pub(crate) fn make_room(connections: usize) -> Result<(), Failure> {
     descriptors::make_room_for(3 * connections + OTHERS_OPEN).or_else(|allowed| {
         descriptors::make_room_for(connections + OTHERS_OPEN).or(Err(Failure::Environment {
             command: NAME,

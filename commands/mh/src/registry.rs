@@ -16,7 +16,7 @@ use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::print;
 use mh_lab::TIMERS;
-use mh_load::LOAD;
+use mh_load::{BAKEOFF, LOAD};
 use mh_streams::TAMP;
 use mh_trees::{CP, MV, RM};
 use std::ffi::{OsStr, OsString};
@@ -42,6 +42,7 @@ pub const COMMANDS: &[Entry] = &[
     FIT,
     TIMERS,
     LOAD,
+    BAKEOFF,
     CREW,
     tour::ENTRY,
     links::ENTRY,

@@ -5,8 +5,8 @@ use observe::process_tree::ProcessTree;
 use observe::sample::HostSample;
 use observe::sampler::{Depth, HostSampler, ProcessSelection, SampleContent, Sleepers, Texts};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fs::read_to_string;
-use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -21,7 +21,7 @@ pub struct ServerCost {
     pub user_ns: u64,
     /// CPU time in the kernel.
     pub system_ns: u64,
-    /// Times that its threads gave up a CPU to wait, and that one was taken from them; of those that lived at both ends.
+    /// Times that its threads gave up a CPU to wait, and that one was taken from them; of those that live at the end.
     pub switches: Option<u64>,
     /// Memory at the end of the interval: pages that processes share are counted once (PSS); where that may not be read, all together are none.
     pub memory_bytes: Option<u64>,
@@ -46,8 +46,11 @@ pub struct ServerMeter {
     earlier: HostSample,
     later: HostSample,
     interval: Interval,
-    switches: Option<u64>,
+    switches: Option<ThreadSwitches>,
 }
+
+/// Of each thread, since it began.
+type ThreadSwitches = BTreeMap<u32, u64>;
 
 impl ServerMeter {
     /// Of the server whose first process is `pid`.
@@ -86,13 +89,14 @@ impl ServerMeter {
         self.tree.follow(&self.later);
         std::mem::swap(&mut self.earlier, &mut self.later);
         let now = switches(&self.tree);
-        let before = std::mem::replace(&mut self.switches, now);
+        let since = now.as_ref().zip(self.switches.as_ref()).map(|(now, before)| switches_since(now, before));
+        self.switches = now;
         let system_ns = (usage.cpu.split.system_ns as u64).min(usage.cpu.total_ns);
         Ok(ServerCost {
             elapsed_ns: self.interval.elapsed_ns,
             user_ns: usage.cpu.total_ns.saturating_sub(system_ns),
             system_ns,
-            switches: now.zip(before).map(|(now, before)| now.saturating_sub(before)),
+            switches: since,
             memory_bytes: sum(&self.tree, |pid| kib(&format!("/proc/{pid}/smaps_rollup"), "Pss:")),
             virtual_bytes: sum(&self.tree, |pid| kib(&format!("/proc/{pid}/status"), "VmSize:")),
             processes: self.tree.size(),
@@ -116,16 +120,31 @@ fn kib(file: &str, name: &str) -> Option<u64> {
     value.split_ascii_whitespace().next()?.parse::<u64>().ok().map(|kib| kib.saturating_mul(1024))
 }
 
-fn switches(tree: &ProcessTree) -> Option<u64> {
-    sum(tree, |pid| {
-        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-        let of_thread = |thread: io::Result<std::fs::DirEntry>| {
-            let status = read_to_string(thread.ok()?.path().join("status")).ok()?;
-            let counts = status.lines().filter(|line| line.contains("voluntary_ctxt_switches:"));
-            Some(counts.filter_map(|line| line.split_once(':')?.1.trim().parse::<u64>().ok()).sum::<u64>())
+fn switches(tree: &ProcessTree) -> Option<ThreadSwitches> {
+    tree.members().try_fold(ThreadSwitches::new(), |mut all, pid| {
+        let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+            // Gone since it was listed, or not to be seen.
+            return if Path::new(&format!("/proc/{pid}")).exists() { None } else { Some(all) };
         };
-        Some(threads.filter_map(of_thread).sum())
+        all.extend(threads.filter_map(|thread| switches_of(&thread.ok()?.path())));
+        Some(all)
     })
+}
+
+fn switches_of(thread: &Path) -> Option<(u32, u64)> {
+    let number = thread.file_name()?.to_str()?.parse::<u32>().ok()?;
+    let status = read_to_string(thread.join("status")).ok()?;
+    let counts = status.lines().filter(|line| line.contains("voluntary_ctxt_switches:"));
+    Some((number, counts.filter_map(|line| line.split_once(':')?.1.trim().parse::<u64>().ok()).sum()))
+}
+
+/// A thread that began meanwhile counts whole; one whose number was given to another one, as well.
+fn switches_since(now: &ThreadSwitches, before: &ThreadSwitches) -> u64 {
+    let since = |(thread, count): (&u32, &u64)| match before.get(thread) {
+        Some(before) if before <= count => count - before,
+        _ => *count,
+    };
+    now.iter().map(since).sum()
 }
 
 /// The process on this host that a connection leads to, the one nearest to the root of their tree; none if it is none of this host's, or may not be seen.
@@ -208,6 +227,13 @@ mod tests {
         assert_eq!(listening_inode(line, 5433), None);
         assert_eq!(listening_inode(&line.replace(" 0A ", " 01 "), 5432), None);
         assert_eq!(listening_inode("sl local_address", 1), None);
+    }
+
+    #[test]
+    fn threads_that_ended_take_no_switches_of_others_away() {
+        let before = ThreadSwitches::from([(1, 10), (2, 500), (3, 70)]);
+        let now = ThreadSwitches::from([(1, 15), (3, 4), (4, 9)]);
+        assert_eq!(switches_since(&now, &before), 5 + 4 + 9, "2 has ended, 3 is another one, 4 is new");
     }
 
     #[test]

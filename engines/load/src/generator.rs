@@ -29,6 +29,8 @@ pub(crate) struct GeneratorShared {
     pub began: OnceLock<Instant>,
     /// Threads that have connected their clients, or could not.
     pub connected: AtomicUsize,
+    /// Threads that have ended their last transaction.
+    pub ended: AtomicUsize,
     /// Nothing begins from here on.
     pub end_ns: u64,
     /// What has not ended by then is given up.
@@ -147,7 +149,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Runs until the end, and tells what this thread took.
-    pub fn run(mut self) -> ThreadUse {
+    pub fn run(&mut self) -> ThreadUse {
         // What is planned to the microsecond is not to be 50 us late because timers may be gathered.
         let _as_it_was = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let host = machine::Host::real();

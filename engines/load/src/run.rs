@@ -115,6 +115,7 @@ pub fn run(
         target: Arc::clone(target),
         began: OnceLock::new(),
         connected: AtomicUsize::new(0),
+        ended: AtomicUsize::new(0),
         end_ns: nanoseconds(end),
         given_up_ns: nanoseconds(end.saturating_add(plan.grace)),
         retries_max: plan.retries_max,
@@ -124,30 +125,39 @@ pub fn run(
         error: Mutex::default(),
     };
     let ledgers: Vec<Mutex<Ledger>> = (0..threads).map(|_| Mutex::default()).collect();
-    let all_connected = Barrier::new(threads + 1);
+    let meetings = Meetings { all_connected: Barrier::new(threads + 1), last_look: Barrier::new(threads + 1) };
     std::thread::scope(|scope| {
         let handles: Vec<_> = ledgers
             .iter()
             .enumerate()
             .map(|(thread, ledger)| {
-                let (shared, all_connected) = (&shared, &all_connected);
-                scope.spawn(move || {
-                    serve(plan, part(plan.clients, thread, threads), shared, ledger, workload, all_connected)
-                })
+                let (shared, meetings) = (&shared, &meetings);
+                scope
+                    .spawn(move || serve(plan, part(plan.clients, thread, threads), shared, ledger, workload, meetings))
             })
             .collect();
         while handles.iter().any(|handle| !handle.is_finished()) && !all_here(&shared, &handles, watcher) {
             std::thread::sleep(POLL);
         }
-        all_connected.wait();
+        meetings.all_connected.wait();
         if let Some(error) = guarded(&shared.error).clone() {
+            meetings.last_look.wait();
             return Err(error);
         }
         watcher.begins();
-        let gathered = gather(plan, &shared, &ledgers, &handles, &mut meter, watcher);
+        let gathered = gather(plan, &shared, &ledgers, &mut meter, watcher);
+        meetings.last_look.wait();
         let used = handles.into_iter().filter_map(|handle| handle.join().ok().flatten()).collect();
         Ok(report(plan, &shared, gathered, used))
     })
+}
+
+/// Where all threads meet.
+struct Meetings {
+    /// Before the first transaction.
+    all_connected: Barrier,
+    /// Connections end behind it: with them end the threads and processes that served them, and their figures.
+    last_look: Barrier,
 }
 
 /// How often it is looked whether the run has ended or is to end.
@@ -174,7 +184,7 @@ fn serve(
     shared: &GeneratorShared,
     ledger: &Mutex<Ledger>,
     workload: &dyn Workload,
-    all_connected: &Barrier,
+    meetings: &Meetings,
 ) -> Option<ThreadUse> {
     let course = Course::new(&plan.arrivals, plan.overload, part, plan.seed, shared.end_ns);
     let players = (part.first_client..part.first_client + part.clients).map(|client| workload.player(client)).collect();
@@ -184,10 +194,14 @@ fn serve(
         share + u64::from((part.thread as u64) < rest)
     });
     let generator = Generator::connect(shared, ledger, course, players, random, events);
-    let generator = generator.map_err(|error| shared.fail(error)).ok();
+    let mut generator = generator.map_err(|error| shared.fail(error)).ok();
     shared.connected.fetch_add(1, Ordering::AcqRel);
-    all_connected.wait();
-    (!shared.stop.load(Ordering::Relaxed)).then_some(generator?.run())
+    meetings.all_connected.wait();
+    let begins = !shared.stop.load(Ordering::Relaxed);
+    let used = generator.as_mut().filter(|_| begins).map(Generator::run);
+    shared.ended.fetch_add(1, Ordering::AcqRel);
+    meetings.last_look.wait();
+    used
 }
 
 /// What tells the players' random numbers from the schedule's.
@@ -201,11 +215,10 @@ struct Gathered {
     is_stopped: bool,
 }
 
-fn gather<T>(
+fn gather(
     plan: &LoadPlan,
     shared: &GeneratorShared,
     ledgers: &[Mutex<Ledger>],
-    handles: &[ScopedJoinHandle<'_, T>],
     meter: &mut Option<&mut ServerMeter>,
     watcher: &mut dyn Watcher,
 ) -> Gathered {
@@ -215,7 +228,7 @@ fn gather<T>(
     // What it used while connections were made is none of the run's.
     let _before = meter.as_mut().map(|meter| meter.look());
     loop {
-        let ended = handles.iter().all(ScopedJoinHandle::is_finished);
+        let ended = shared.ended.load(Ordering::Acquire) == ledgers.len();
         let was_warm = last.duration_since(began) >= plan.warmup;
         let until = if was_warm { last + plan.interval } else { (last + plan.interval).min(began + plan.warmup) };
         if watcher.wants_to_stop() {

@@ -58,11 +58,16 @@ fn text(name: *const libc::c_char) -> Vec<u8> {
 
 /// The number of the user called `name`.
 pub fn user_number(name: &[u8]) -> Option<u32> {
+    user_and_group_numbers(name).map(|(user, _)| user)
+}
+
+/// The numbers of the user called `name` and of the group that it belongs to first.
+pub fn user_and_group_numbers(name: &[u8]) -> Option<(u32, u32)> {
     let name = CString::new(name).ok()?;
     user(
         // SAFETY: the name is NUL-terminated, the buffer has as many bytes as are told, both pointers are to values of ours.
         |entry, room, found| unsafe { libc::getpwnam_r(name.as_ptr(), entry, room.as_mut_ptr(), room.len(), found) },
-        |entry| entry.pw_uid,
+        |entry| (entry.pw_uid, entry.pw_gid),
     )
 }
 
@@ -102,6 +107,7 @@ mod tests {
     fn root_is_root_both_ways_and_nobody_has_no_such_name() {
         assert_eq!(user_name(0).as_deref(), Some(&b"root"[..]));
         assert_eq!((user_number(b"root"), group_number(b"root")), (Some(0), Some(0)));
+        assert_eq!(user_and_group_numbers(b"root"), Some((0, 0)));
         assert!(group_name(0).is_some());
         assert_eq!(user_number(b"no such user here"), None);
         assert_eq!(user_number(b"with\0nul"), None);

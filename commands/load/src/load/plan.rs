@@ -17,6 +17,7 @@ use ::load::target::sqlite::Sqlite;
 use ::load::workload::{BuiltIn, WorkloadError, WorkloadOptions, WorkloadTable};
 use mh_kit::context::variable;
 use mh_kit::failure::Failure;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -307,6 +308,28 @@ pub fn arrange(args: &LoadArgs, stopping: &Stopping) -> Result<String, Failure> 
     let rows = fill(args, &place, &chosen.tables, stopping)?;
     let tables = mh_kit::report::counted(chosen.tables.len() as u64, "table");
     Ok(format!("{tables} with {} in {}", mh_kit::report::counted(rows, "row"), place.name))
+}
+
+/// Makes and fills the tables of a load that are not in `filled`, which has their rows by name.
+pub fn fill_missing(args: &LoadArgs, stopping: &Stopping, filled: &mut BTreeMap<String, u64>) -> Result<(), Failure> {
+    let place = place(args)?;
+    let mut tables = choose(args, place.target.dialect())?.tables;
+    let differs = tables.iter().find(|table| filled.get(&table.name).is_some_and(|rows| *rows != table.rows));
+    if let Some(table) = differs {
+        return Err(usage(format!("table {} cannot have two sizes for two loads", table.name)));
+    }
+    tables.retain(|table| !filled.contains_key(&table.name));
+    if tables.is_empty() {
+        return Ok(());
+    }
+    fill(args, &place, &tables, stopping)?;
+    filled.extend(tables.into_iter().map(|table| (table.name, table.rows)));
+    Ok(())
+}
+
+/// Connects to the server; its process where it is on this host.
+pub fn server_process(args: &LoadArgs) -> Result<Option<u32>, Failure> {
+    Ok(place(args)?.server)
 }
 
 fn fill(args: &LoadArgs, place: &Place, tables: &[WorkloadTable], stopping: &Stopping) -> Result<u64, Failure> {

@@ -1,6 +1,7 @@
 //! Which arm is measured next, and when it is enough. Knows no clock and no server: the same results give the same answer, so that an interrupted
 //! comparison goes on where it ended.
 
+use super::comparison::SAMPLES_MIN;
 use crate::statistics::{Bootstrap, interleaved};
 use std::time::Duration;
 
@@ -67,7 +68,7 @@ impl Agenda {
     }
 
     fn is_enough(&self, rounds: usize, progress: &Progress<'_>, bootstrap: &Bootstrap) -> Option<WhyEnough> {
-        if rounds >= self.least && self.is_narrow(progress, bootstrap) {
+        if rounds >= self.least.max(SAMPLES_MIN) && self.is_narrow(progress, bootstrap) {
             return Some(WhyEnough::Narrow);
         }
         if rounds >= self.most {
@@ -94,7 +95,7 @@ impl Agenda {
 mod tests {
     use super::*;
 
-    const AGENDA: Agenda = Agenda { arms: 2, least: 3, most: 6, relative_width: 0.02, budget: None };
+    const AGENDA: Agenda = Agenda { arms: 2, least: 5, most: 9, relative_width: 0.02, budget: None };
 
     fn after(starts: usize, samples: &[Vec<Vec<f64>>], spent_s: u64, agenda: &Agenda) -> NextStart {
         let progress = Progress { starts, samples, baseline: 0, spent: Duration::from_secs(spent_s) };
@@ -114,14 +115,19 @@ mod tests {
 
     #[test]
     fn it_ends_when_all_intervals_are_narrow_and_not_within_a_round() {
-        assert_eq!(after(6, &alike(3, 0.1), 0, &AGENDA), NextStart::Enough(WhyEnough::Narrow));
-        assert!(matches!(after(7, &alike(3, 0.1), 0, &AGENDA), NextStart::Of(_)));
-        assert!(matches!(after(4, &alike(2, 0.1), 0, &AGENDA), NextStart::Of(_)), "fewer rounds than were asked for");
-        assert!(matches!(after(6, &alike(3, 20.0), 0, &AGENDA), NextStart::Of(_)), "too wide");
-        let mut with_a_wide_one = alike(3, 0.1);
-        with_a_wide_one.extend(alike(3, 20.0));
-        assert!(matches!(after(6, &with_a_wide_one, 0, &AGENDA), NextStart::Of(_)), "each of them counts");
-        assert_eq!(after(12, &alike(6, 20.0), 0, &AGENDA), NextStart::Enough(WhyEnough::AllRounds));
+        assert_eq!(after(10, &alike(5, 0.1), 0, &AGENDA), NextStart::Enough(WhyEnough::Narrow));
+        assert!(matches!(after(11, &alike(5, 0.1), 0, &AGENDA), NextStart::Of(_)));
+        assert!(matches!(after(8, &alike(4, 0.1), 0, &AGENDA), NextStart::Of(_)), "fewer rounds than were asked for");
+        assert!(matches!(after(10, &alike(5, 20.0), 0, &AGENDA), NextStart::Of(_)), "too wide");
+        let mut with_a_wide_one = alike(5, 0.1);
+        with_a_wide_one.extend(alike(5, 20.0));
+        assert!(matches!(after(10, &with_a_wide_one, 0, &AGENDA), NextStart::Of(_)), "each of them counts");
+        assert_eq!(after(18, &alike(9, 20.0), 0, &AGENDA), NextStart::Enough(WhyEnough::AllRounds));
+        let one = Agenda { least: 1, most: 3, ..AGENDA };
+        assert!(
+            matches!(after(2, &alike(1, 0.0), 0, &one), NextStart::Of(_)),
+            "the interval of one value is no interval"
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A server that is started for a measurement and stopped behind it: in a process group of its own, so that the keys of the terminal are not for it, and
 //! ended with us. What it prints goes into a file, whose last lines are in every error.
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal};
+use serde::{Deserialize, Serialize};
 use std::fs::{File, read_to_string};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -24,6 +25,29 @@ impl RunAs {
     /// Has `command` run as this user, with no other groups.
     pub fn put_on(self, command: &mut Command) {
         command.gid(self.group).uid(self.user);
+    }
+}
+
+/// The signal that asks a server to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum StopSignal {
+    /// SIGTERM
+    #[default]
+    Term,
+    /// SIGINT: PostgreSQL's fast shutdown.
+    Int,
+    /// SIGQUIT
+    Quit,
+}
+
+impl StopSignal {
+    fn number(self) -> i32 {
+        match self {
+            Self::Term => Signal::TERM.as_raw(),
+            Self::Int => Signal::INT.as_raw(),
+            Self::Quit => Signal::QUIT.as_raw(),
+        }
     }
 }
 
@@ -71,9 +95,9 @@ impl ArmServer {
     }
 
     /// Asks it by `signal` to end, and ends it by force where it does not within a time, which is an error.
-    pub fn stop(mut self, signal: i32, within: Duration) -> Result<(), String> {
-        let asked =
-            Pid::from_raw(self.child.id().cast_signed()).map_or(Ok(()), |pid| sys::reap::signal_process(pid, signal));
+    pub fn stop(mut self, signal: StopSignal, within: Duration) -> Result<(), String> {
+        let asked = Pid::from_raw(self.child.id().cast_signed())
+            .map_or(Ok(()), |pid| sys::reap::signal_process(pid, signal.number()));
         asked.map_err(|error| format!("stop the server: {}", message(&error)))?;
         let began = Instant::now();
         while self.end().is_none() {
@@ -96,7 +120,7 @@ impl Drop for ArmServer {
         }
         // Its children, too: they are in its group, unless they made one of their own.
         let leader = Pid::from_raw(self.child.id().cast_signed());
-        let _gone_anyway = leader.map(|leader| signal_group(leader, rustix::process::Signal::KILL.as_raw()));
+        let _gone_anyway = leader.map(|leader| signal_group(leader, Signal::KILL.as_raw()));
         let _gone_anyway = self.child.wait();
     }
 }
@@ -157,7 +181,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         }
         let child = server.last_words();
-        let stopped = server.stop(rustix::process::Signal::TERM.as_raw(), Duration::from_millis(50));
+        let stopped = server.stop(StopSignal::Term, Duration::from_millis(50));
         assert!(stopped.is_err_and(|error| error.contains("was killed")));
         let is_gone = || read_to_string(format!("/proc/{child}/stat")).map_or(true, |stat| stat.contains(") Z "));
         while !is_gone() {

@@ -17,11 +17,11 @@ pub struct CommandRun {
     pub usage: Usage,
 }
 
-/// Runs a command to its end. It ends with us.
+/// Runs a command to its end. It begins with no signal held back, as the library has it; nothing else is done between fork and exec, so that the library may
+/// start it without a copy of our address space, which would be in its figures.
 pub fn run(command: &mut Command) -> io::Result<CommandRun> {
     // A child begins with our own peak; without the right to reset it the figure is never below it.
     let _it_is_a_floor = forget_own_peak();
-    sys::signals::ends_with_us(sys::signals::as_at_start(command));
     let began = Instant::now();
     let child = command.spawn()?;
     let pid = Pid::from_child(&child);
