@@ -88,6 +88,7 @@ fn carry_out(session: &mut dyn Session, statement: &str, table: &str) -> Result<
     match ask(session, &SessionRequest::plain(statement)) {
         Ok(SessionReply::Done { .. }) => Ok(()),
         Ok(SessionReply::Refused(refusal)) => Err(format!("make table {table}: {}", refusal.message)),
+        Ok(SessionReply::Skipped) => Err(format!("make table {table}: the server passed it over")),
         Err(error) => Err(format!("make table {table}: {error}")),
     }
 }

@@ -3,6 +3,7 @@
 
 mod client;
 mod connecting;
+mod pipeline;
 
 use crate::arrivals::RandomSource;
 use crate::course::Course;

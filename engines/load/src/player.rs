@@ -1,7 +1,8 @@
 //! What a client does: transactions as steps. A script and a built-in workload are played alike.
 
 use crate::arrivals::RandomSource;
-use crate::session::SessionRequest;
+use crate::session::{PreparedText, SessionRequest};
+use std::num::NonZeroUsize;
 
 /// The next thing that a client does.
 #[derive(Debug)]
@@ -15,6 +16,19 @@ pub enum PlayerStep<'a> {
         /// Whether its last row is wanted.
         wants_row: bool,
     },
+    /// A pipeline begins: prepare these, as that cannot be done inside.
+    BeginPipeline(&'a [PreparedText]),
+    /// Append this to the pipeline, and wait for nothing; `index` is its place in the script.
+    Append {
+        /// Its place in the script, for the statement's own histogram.
+        index: usize,
+        /// What to append.
+        request: SessionRequest<'a>,
+    },
+    /// End what the server takes as one transaction; the pipeline goes on.
+    SyncPipeline,
+    /// Send the pipeline, and wait for all its replies.
+    EndPipeline,
     /// Do nothing for so many nanoseconds.
     Sleep(u64),
     /// The transaction is over.
@@ -59,11 +73,15 @@ pub struct Repeated {
     pub text: String,
     /// Whether it is prepared.
     pub is_prepared: bool,
+    /// How many are sent before a reply is waited for; a transaction is all of them.
+    pub pipeline: NonZeroUsize,
 }
 
 impl Workload for Repeated {
     fn player(&self, _client: usize) -> Box<dyn TransactionPlayer> {
-        Box::new(RepeatedPlayer { text: self.text.clone(), is_prepared: self.is_prepared, is_sent: false })
+        let prepared = self.is_prepared.then(|| PreparedText { number: 0, text: self.text.clone() });
+        let (text, prepared) = (self.text.clone(), prepared.into_iter().collect());
+        Box::new(RepeatedPlayer { text, prepared, pipeline: self.pipeline.get(), taken: 0 })
     }
 
     fn scripts(&self) -> Vec<(String, Vec<String>)> {
@@ -73,26 +91,36 @@ impl Workload for Repeated {
 
 struct RepeatedPlayer {
     text: String,
-    is_prepared: bool,
-    is_sent: bool,
+    /// The text once more, if it is prepared.
+    prepared: Vec<PreparedText>,
+    pipeline: usize,
+    /// Steps of the transaction so far.
+    taken: usize,
 }
 
 impl TransactionPlayer for RepeatedPlayer {
     fn begin(&mut self, _random: &mut RandomSource) -> usize {
-        self.is_sent = false;
+        self.taken = 0;
         0
     }
 
     fn begin_again(&mut self) {
-        self.is_sent = false;
+        self.taken = 0;
     }
 
     fn step(&mut self, _random: &mut RandomSource) -> Result<PlayerStep<'_>, StepError> {
-        if std::mem::replace(&mut self.is_sent, true) {
-            return Ok(PlayerStep::End);
-        }
-        let request = SessionRequest { prepared: self.is_prepared.then_some(0), text: &self.text, parameters: &[] };
-        Ok(PlayerStep::Statement { index: 0, request, wants_row: false })
+        let step = self.taken;
+        self.taken += 1;
+        let prepared = (!self.prepared.is_empty()).then_some(0);
+        let request = SessionRequest { prepared, text: &self.text, parameters: &[] };
+        Ok(match step {
+            0 if self.pipeline == 1 => PlayerStep::Statement { index: 0, request, wants_row: false },
+            _ if self.pipeline == 1 => PlayerStep::End,
+            0 => PlayerStep::BeginPipeline(&self.prepared),
+            step if step <= self.pipeline => PlayerStep::Append { index: 0, request },
+            step if step == self.pipeline + 1 => PlayerStep::EndPipeline,
+            _ => PlayerStep::End,
+        })
     }
 
     fn take_row(&mut self, _row: Option<&[Option<String>]>) -> Result<(), StepError> {

@@ -139,8 +139,10 @@ pub fn run(
         while handles.iter().any(|handle| !handle.is_finished()) && !all_here(&shared, &handles, watcher) {
             std::thread::sleep(POLL);
         }
+        // Looked at before anything is sent: what fails later is in the report.
+        let not_connected = guarded(&shared.error).clone();
         meetings.all_connected.wait();
-        if let Some(error) = guarded(&shared.error).clone() {
+        if let Some(error) = not_connected {
             meetings.last_look.wait();
             return Err(error);
         }

@@ -8,6 +8,7 @@ mod expression;
 mod function;
 mod mix;
 mod parser;
+mod pipelines;
 mod player;
 mod reader;
 mod scalar;
@@ -16,7 +17,7 @@ mod token;
 
 pub use mix::{ScriptMix, split_weight};
 
-use crate::session::SqlDialect;
+use crate::session::{PreparedText, SqlDialect};
 use expression::Expression;
 use scalar::Variable;
 use std::fmt;
@@ -57,6 +58,8 @@ pub struct LoadScript {
     names: Vec<String>,
     /// Variables as each client begins with them.
     initial: Vec<Variable>,
+    /// What is prepared before each pipeline.
+    pipelines: Vec<Vec<PreparedText>>,
 }
 
 /// The place of `:client_id` among the variables.
@@ -101,6 +104,9 @@ enum Instruction {
     Sleep { line: usize, amount: Amount, unit_ns: u64 },
     JumpUnless { line: usize, condition: Expression, to: usize },
     Jump { to: usize },
+    BeginPipeline(usize),
+    SyncPipeline,
+    EndPipeline,
 }
 
 /// How long a pause is, in its unit.

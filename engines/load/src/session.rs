@@ -39,6 +39,15 @@ impl<'a> SessionRequest<'a> {
     }
 }
 
+/// A statement of a pipeline, which is prepared before the pipeline begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedText {
+    /// The number by which requests know it.
+    pub number: usize,
+    /// Its text, in the target's dialect.
+    pub text: String,
+}
+
 /// What came of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionReply {
@@ -51,6 +60,8 @@ pub enum SessionReply {
     },
     /// The server refused it; the session can go on.
     Refused(StatementRefusal),
+    /// The server passed it over, because it had refused one before it in the same pipeline.
+    Skipped,
 }
 
 /// Why a server refused a statement.
@@ -82,6 +93,26 @@ pub trait Session: Send {
 
     /// The reply, once it is whole. Sends what is unsent.
     fn reply(&mut self) -> Result<Option<SessionReply>, SessionLost>;
+
+    /// Prepares statements that are to be in a pipeline, and waits for that; takes nothing if they are prepared. A refusal is the server's.
+    fn prepare(&mut self, _statements: &[PreparedText]) -> Result<Result<(), StatementRefusal>, SessionLost> {
+        Ok(Ok(()))
+    }
+
+    /// Appends a statement to a pipeline. It is sent with the others; each has its reply, in their order.
+    fn append(&mut self, _request: &SessionRequest<'_>) -> Result<(), SessionLost> {
+        Err(SessionLost("it takes one statement at a time".to_owned()))
+    }
+
+    /// Ends what the server takes as one transaction if nothing else begins one. True if that has a reply of its own.
+    fn synchronize(&mut self) -> Result<bool, SessionLost> {
+        Ok(false)
+    }
+
+    /// Sends what was appended, as far as that goes without waiting.
+    fn send_appended(&mut self) -> Result<(), SessionLost> {
+        Ok(())
+    }
 
     /// Whether the last row of each reply is kept.
     fn keep_last_row(&mut self, _is_kept: bool) {}

@@ -14,6 +14,7 @@ use crate::distribution::{DistributionError, KeyDistribution};
 use crate::player::{Repeated, Workload};
 use crate::script::ScriptMix;
 use crate::session::SqlDialect;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// LIMIT: sysbench's tables, each of which has its statements.
@@ -71,6 +72,8 @@ pub struct WorkloadOptions {
     pub scale: u64,
     /// What random rows are made from.
     pub seed: u64,
+    /// How many of the statements that do nothing are sent before a reply is waited for.
+    pub pipeline: NonZeroUsize,
 }
 
 impl WorkloadOptions {
@@ -85,6 +88,7 @@ impl WorkloadOptions {
             oltp: OltpOptions::default(),
             scale: 1,
             seed: 0,
+            pipeline: NonZeroUsize::MIN,
         }
     }
 
@@ -202,7 +206,8 @@ impl BuiltIn {
         Ok(match self {
             Self::Yesmark => {
                 let text = if options.dialect == SqlDialect::MySql { "DO 0" } else { "SELECT 1" };
-                Arc::new(Repeated { name: text.to_owned(), text: text.to_owned(), is_prepared: options.is_prepared })
+                let (name, text) = (text.to_owned(), text.to_owned());
+                Arc::new(Repeated { name, text, is_prepared: options.is_prepared, pipeline: options.pipeline })
             }
             Self::Tpcb | Self::TpcbSelect | Self::TpcbSimple => {
                 let mix = ScriptMix::new(vec![(tpcb::script(self, options), 1)]);

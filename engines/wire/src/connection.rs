@@ -11,7 +11,7 @@ use crate::address::{Protocol, ServerAddress, TlsMode};
 use crate::channel::WireChannel;
 use crate::error::WireError;
 use crate::mysql::MySqlSession;
-use crate::postgres::PostgresSession;
+use crate::postgres::{PostgresSession, ReplyEnd};
 use crate::reply::{Keeping, Reply, ReplyTally, TextRows};
 use crate::socket::{Socket, WaitLimit};
 use crate::statement::{Statement, Value};
@@ -171,16 +171,35 @@ impl Connection {
 
     /// Appends the execution of a prepared statement.
     pub fn queue_prepared(&mut self, statement: &Statement, values: &[Value]) -> Result<(), WireError> {
+        self.queue_execution(statement, values, ReplyEnd::OfSync)
+    }
+
+    fn queue_execution(&mut self, statement: &Statement, values: &[Value], end: ReplyEnd) -> Result<(), WireError> {
         self.check_open()?;
         if statement.parameters() != values.len() {
             return Err(WireError::Request("a statement was given another number of values than it has parameters"));
         }
         match &mut self.session {
-            Session::Postgres(session) => session.queue_prepared(&mut self.channel, statement, values)?,
+            Session::Postgres(session) => session.queue_execution(&mut self.channel, statement, values, end)?,
             Session::MySql(session) => session.queue_prepared(&mut self.channel, statement, values)?,
         }
         self.waiting += 1;
         Ok(())
+    }
+
+    /// Appends the execution of a prepared statement that is one of a pipeline: PostgreSQL makes one transaction of all up to the next
+    /// `queue_sync`, and after an error passes over the others (`Reply::Skipped`). To MySQL it is a request as any other.
+    pub fn queue_pipelined(&mut self, statement: &Statement, values: &[Value]) -> Result<(), WireError> {
+        self.queue_execution(statement, values, ReplyEnd::OfStatement)
+    }
+
+    /// Ends what `queue_pipelined` began. True if a reply of its own comes, as PostgreSQL's does.
+    pub fn queue_sync(&mut self) -> Result<bool, WireError> {
+        self.check_open()?;
+        let Session::Postgres(session) = &mut self.session else { return Ok(false) };
+        session.queue_sync(&mut self.channel)?;
+        self.waiting += 1;
+        Ok(true)
     }
 
     /// Writes what was appended; true if all of it is written. A connection that blocks and has more requests to write than sockets hold
@@ -350,6 +369,7 @@ impl Connection {
         match self.next_reply()? {
             Some(Reply::Done { rows, affected, .. }) => Ok(Executed { rows, affected }),
             Some(Reply::Refused(error)) => Err(WireError::Server(error)),
+            Some(Reply::Skipped) => Err(WireError::Request("a request that blocks is none of a pipeline")),
             None => Err(WireError::TimedOut),
         }
     }

@@ -13,6 +13,7 @@ use crate::reply::ReplyTally;
 use crate::statement::{Statement, StatementName, Value};
 use postgres_protocol::message::{backend, frontend};
 use server_messages::{affected_rows, oids, put_row, server_error};
+use std::collections::VecDeque;
 use std::time::Instant;
 
 /// LIMIT: PostgreSQL's own for a message of its client.
@@ -35,6 +36,19 @@ pub(crate) struct PostgresSession {
     parameters: Box<[u32]>,
     /// The COPY that is asked for.
     pub copy: Option<CopyDirection>,
+    /// Where each reply that is to come ends.
+    ends: VecDeque<ReplyEnd>,
+    /// A statement of the pipeline was refused: the server passes over the others up to the next Sync.
+    passes_over: bool,
+}
+
+/// Where a reply ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReplyEnd {
+    /// With ReadyForQuery.
+    OfSync,
+    /// With the statement, as its Sync is still to come.
+    OfStatement,
 }
 
 /// Which way data go.
@@ -51,7 +65,16 @@ impl PostgresSession {
             login::ask_for_tls(channel, address, tls)?;
         }
         let login::PostgresGreeting { version, pid, secret } = login::login(channel, address)?;
-        Ok(Self { version, pid, secret, statements: 0, parameters: Box::default(), copy: None })
+        Ok(Self {
+            version,
+            pid,
+            secret,
+            statements: 0,
+            parameters: Box::default(),
+            copy: None,
+            ends: VecDeque::new(),
+            passes_over: false,
+        })
     }
 
     pub fn version(&self) -> &str {
@@ -67,8 +90,20 @@ impl PostgresSession {
         self.pid.unsigned_abs()
     }
 
-    pub fn queue_text(&self, channel: &mut WireChannel, sql: &str) -> Result<(), WireError> {
-        queue(channel, sql.len(), |output| frontend::query(sql, output))
+    pub fn queue_text(&mut self, channel: &mut WireChannel, sql: &str) -> Result<(), WireError> {
+        queue(channel, sql.len(), |output| frontend::query(sql, output))?;
+        self.ends.push_back(ReplyEnd::OfSync);
+        Ok(())
+    }
+
+    /// Sync alone, behind statements that have none.
+    pub fn queue_sync(&mut self, channel: &mut WireChannel) -> Result<(), WireError> {
+        queue(channel, 0, |output| {
+            frontend::sync(output);
+            Ok(())
+        })?;
+        self.ends.push_back(ReplyEnd::OfSync);
+        Ok(())
     }
 
     /// Parse, Describe and Sync: the reply says the parameters' types.
@@ -81,7 +116,9 @@ impl PostgresSession {
             frontend::describe(b'S', &name, output)?;
             frontend::sync(output);
             Ok(())
-        })
+        })?;
+        self.ends.push_back(ReplyEnd::OfSync);
+        Ok(())
     }
 
     /// The statement whose preparation has just succeeded.
@@ -90,12 +127,13 @@ impl PostgresSession {
         Ok(Statement { name, parameters: std::mem::take(&mut self.parameters) })
     }
 
-    /// Bind, Execute and Sync.
-    pub fn queue_prepared(
-        &self,
+    /// Bind, Execute and, if the reply is to end with it, Sync.
+    pub fn queue_execution(
+        &mut self,
         channel: &mut WireChannel,
         statement: &Statement,
         values: &[Value],
+        end: ReplyEnd,
     ) -> Result<(), WireError> {
         let StatementName::Postgres(name) = &statement.name else {
             return Err(WireError::Request("a statement of MySQL was given to a connection to PostgreSQL"));
@@ -103,9 +141,13 @@ impl PostgresSession {
         queue(channel, values::estimate(values), |output| {
             values::bind(name, &statement.parameters, values, output)?;
             frontend::execute("", 0, output)?;
-            frontend::sync(output);
+            if end == ReplyEnd::OfSync {
+                frontend::sync(output);
+            }
             Ok(())
-        })
+        })?;
+        self.ends.push_back(end);
+        Ok(())
     }
 
     /// Takes one message.
@@ -115,6 +157,11 @@ impl PostgresSession {
         tally: &mut ReplyTally,
         is_awaited: bool,
     ) -> Result<ReplyStep, WireError> {
+        let ends_with_statement = self.ends.front() == Some(&ReplyEnd::OfStatement);
+        if self.passes_over && ends_with_statement {
+            tally.is_skipped = true;
+            return Ok(self.reply_ends());
+        }
         let data = channel.input.data();
         let Some((tag, bytes)) = frame(data)? else { return Ok(ReplyStep::NeedsInput) };
         let begins = match tag {
@@ -129,7 +176,8 @@ impl PostgresSession {
         if is_skipped(tag, tally) {
             tally.rows += u64::from(tag == backend::DATA_ROW_TAG);
             channel.input.skip(bytes as u64);
-            return Ok(ReplyStep::Taken);
+            let is_end = tag == backend::EMPTY_QUERY_RESPONSE_TAG && ends_with_statement;
+            return Ok(if is_end { self.reply_ends() } else { ReplyStep::Taken });
         }
         if bytes > WHOLE_BYTES_MAX {
             return Err(WireError::TooLarge { what: "a message", bytes: bytes as u64, limit: WHOLE_BYTES_MAX as u64 });
@@ -137,7 +185,13 @@ impl PostgresSession {
         let Some(message) = data.get(..bytes) else { return Ok(ReplyStep::NeedsInput) };
         let mut step = ReplyStep::Taken;
         match tag {
-            backend::ERROR_RESPONSE_TAG => tally.refused = Some(server_error(message)?),
+            backend::ERROR_RESPONSE_TAG => {
+                tally.refused = Some(server_error(message)?);
+                if ends_with_statement {
+                    self.passes_over = true;
+                    step = self.reply_ends();
+                }
+            }
             _ if !is_awaited => return Err(unexpected(tag, "without a request")),
             backend::DATA_ROW_TAG => {
                 tally.rows += 1;
@@ -146,9 +200,16 @@ impl PostgresSession {
             }
             backend::COMMAND_COMPLETE_TAG => {
                 tally.affected = tally.affected.saturating_add(affected_rows(&message[5..]));
+                if ends_with_statement {
+                    step = self.reply_ends();
+                }
             }
             backend::PARAMETER_DESCRIPTION_TAG => self.parameters = oids(message)?,
-            backend::READY_FOR_QUERY_TAG => step = ReplyStep::ReplyEnds,
+            backend::READY_FOR_QUERY_TAG if ends_with_statement => return Err(unexpected(tag, "inside a pipeline")),
+            backend::READY_FOR_QUERY_TAG => {
+                self.passes_over = false;
+                step = self.reply_ends();
+            }
             backend::COPY_IN_RESPONSE_TAG => {
                 return Err(WireError::Request("COPY FROM STDIN waits for data, which a plain request has none of"));
             }
@@ -156,6 +217,11 @@ impl PostgresSession {
         }
         channel.input.consume(bytes);
         Ok(step)
+    }
+
+    fn reply_ends(&mut self) -> ReplyStep {
+        self.ends.pop_front();
+        ReplyStep::ReplyEnds
     }
 }
 

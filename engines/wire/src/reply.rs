@@ -17,6 +17,8 @@ pub enum Reply {
     },
     /// The server refused it; the connection goes on.
     Refused(ServerError),
+    /// The server passed it over, because it had refused one before it in the same pipeline.
+    Skipped,
 }
 
 /// A row's values as text.
@@ -90,6 +92,7 @@ pub(crate) struct ReplyTally {
     pub rows: u64,
     pub affected: u64,
     pub refused: Option<ServerError>,
+    pub is_skipped: bool,
     pub keeping: Keeping,
     pub row: TextRow,
     pub has_row: bool,
@@ -117,6 +120,9 @@ impl ReplyTally {
         let (rows, affected) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.affected));
         let has_row = std::mem::take(&mut self.has_row);
         let last_row = has_row.then(|| std::mem::take(&mut self.row));
+        if std::mem::take(&mut self.is_skipped) {
+            return Reply::Skipped;
+        }
         match self.refused.take() {
             Some(error) => Reply::Refused(error),
             None => Reply::Done { rows, affected, last_row },

@@ -51,6 +51,18 @@ fn played(player: &mut dyn TransactionPlayer, random: &mut RandomSource, steps_m
                 done.push(format!("sleep {ns}"));
                 false
             }
+            Ok(PlayerStep::BeginPipeline(statements)) => {
+                done.push(format!("{statements:?}"));
+                false
+            }
+            Ok(PlayerStep::Append { request, .. }) => {
+                done.push(format!("append {} {:?}", request.text, request.parameters));
+                false
+            }
+            Ok(step @ (PlayerStep::SyncPipeline | PlayerStep::EndPipeline)) => {
+                done.push(format!("{step:?}"));
+                false
+            }
             Ok(PlayerStep::Statement { request, wants_row, .. }) => {
                 done.push(format!("{} {:?}", request.text, request.parameters));
                 wants_row

@@ -5,6 +5,7 @@ use ::load::course::{Overload, QUEUE_MAX};
 use ::load::distribution::{KeyDistribution, Special};
 use ::load::session::SqlDialect;
 use clap::{Args, ValueEnum};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 use terminal::parse_duration;
@@ -59,6 +60,10 @@ pub struct LoadArgs {
     /// How statements are sent: prepared once a connection, or as text each time
     #[arg(short = 'M', long, value_enum, value_name = "HOW", default_value = "prepared")]
     pub protocol: ProtocolArg,
+
+    /// Send so many of the workload's statements before a reply is waited for; a transaction is all of them (scripts have \startpipeline)
+    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = parse_pipeline)]
+    pub pipeline: NonZeroUsize,
 
     /// How long it is measured
     #[arg(short = 'T', long, value_name = "TIME", default_value = "10s", value_parser = parse_run_time)]
@@ -225,6 +230,14 @@ fn parse_run_time(text: &str) -> Result<Duration, String> {
 fn parse_interval(text: &str) -> Result<Duration, String> {
     let time = parse_time(text)?;
     if time >= Duration::from_millis(100) { Ok(time) } else { Err("a report every 100ms at most".to_owned()) }
+}
+
+/// LIMIT: requests and replies of a pipeline have room in buffers.
+const PIPELINE_MAX: usize = 1000;
+
+fn parse_pipeline(text: &str) -> Result<NonZeroUsize, String> {
+    let count = text.parse::<NonZeroUsize>().ok().filter(|count| count.get() <= PIPELINE_MAX);
+    count.ok_or_else(|| format!("a pipeline has 1 to {PIPELINE_MAX} statements"))
 }
 
 fn parse_overload(text: &str) -> Result<Overload, String> {

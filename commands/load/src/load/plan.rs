@@ -229,8 +229,9 @@ struct Chosen {
 }
 
 fn choose(args: &LoadArgs, dialect: SqlDialect) -> Result<Chosen, Failure> {
+    check_pipeline(args, dialect)?;
     if dialect == SqlDialect::Echo {
-        return Ok(repeated("requests", "", false));
+        return Ok(repeated(args, "requests", "", false));
     }
     let is_prepared = args.is_prepared(dialect);
     if !args.files.is_empty() {
@@ -241,7 +242,7 @@ fn choose(args: &LoadArgs, dialect: SqlDialect) -> Result<Chosen, Failure> {
     let word = args.workload.as_deref().unwrap_or(usual);
     let Some(built_in) = BuiltIn::parse(word) else {
         return match word.contains(char::is_whitespace) {
-            true => Ok(repeated(word, word, is_prepared)),
+            true => Ok(repeated(args, word, word, is_prepared)),
             false => Err(usage(format!("'{word}' is no workload, and no statement in SQL"))),
         };
     };
@@ -252,6 +253,7 @@ fn choose(args: &LoadArgs, dialect: SqlDialect) -> Result<Chosen, Failure> {
         keys: args.keys.distribution(),
         scale: args.scale,
         seed: args.seed,
+        pipeline: args.pipeline,
         ..WorkloadOptions::new(dialect)
     };
     let refused = |error: WorkloadError| usage(error.to_string());
@@ -260,8 +262,29 @@ fn choose(args: &LoadArgs, dialect: SqlDialect) -> Result<Chosen, Failure> {
     Ok(Chosen { name: built_in.name().to_owned(), workload, tables })
 }
 
-fn repeated(name: &str, text: &str, is_prepared: bool) -> Chosen {
-    let workload = Repeated { name: name.to_owned(), text: text.to_owned(), is_prepared };
+/// What cannot be sent in pipelines is refused before anything is sent.
+fn check_pipeline(args: &LoadArgs, dialect: SqlDialect) -> Result<(), Failure> {
+    if args.pipeline.get() == 1 {
+        return Ok(());
+    }
+    let is_repeated = args
+        .workload
+        .as_deref()
+        .is_none_or(|word| BuiltIn::parse(word) == Some(BuiltIn::Yesmark) || word.contains(char::is_whitespace));
+    let refused = |cause: &str| Err(usage(format!("--pipeline: {cause}")));
+    match dialect {
+        SqlDialect::Sqlite => refused("SQLite takes one statement at a time"),
+        _ if !args.files.is_empty() => refused("scripts have \\startpipeline and \\endpipeline"),
+        _ if !is_repeated => refused("it is for one statement over and over: yesmark, or one of yours"),
+        SqlDialect::Postgres if !args.is_prepared(dialect) => {
+            refused("PostgreSQL's simple protocol has no pipelines (-M prepared)")
+        }
+        SqlDialect::Postgres | SqlDialect::MySql | SqlDialect::Echo => Ok(()),
+    }
+}
+
+fn repeated(args: &LoadArgs, name: &str, text: &str, is_prepared: bool) -> Chosen {
+    let workload = Repeated { name: name.to_owned(), text: text.to_owned(), is_prepared, pipeline: args.pipeline };
     Chosen { name: name.to_owned(), workload: Arc::new(workload), tables: Vec::new() }
 }
 

@@ -77,6 +77,10 @@ pub fn end(prepared: &PreparedLoad, report: &RunReport) -> String {
         report.elapsed.as_secs_f64(),
         report.rate()
     );
+    if sends_several(report) {
+        let a_second = ledger.statements as f64 / report.elapsed.as_secs_f64().max(1e-9);
+        let _written = writeln!(text, "{} statements: {a_second:.1} a second", terminal::integer(ledger.statements));
+    }
     counts(&mut text, report);
     match &report.late {
         _ if ledger.succeeded() == 0 => return text,
@@ -157,10 +161,15 @@ fn times(report: &RunReport) -> String {
     table.to_string()
 }
 
+/// Whether transactions have more than one statement, or one more than once.
+fn sends_several(report: &RunReport) -> bool {
+    report.ledger.statements > report.ledger.sent
+}
+
 /// Where a transaction has several statements, each one's own times.
 fn statements(prepared: &PreparedLoad, report: &RunReport) -> String {
     let scripts = prepared.workload.scripts();
-    let has_several = scripts.len() > 1 || scripts.iter().any(|(_, texts)| texts.len() > 1);
+    let has_several = scripts.len() > 1 || scripts.iter().any(|(_, texts)| texts.len() > 1) || sends_several(report);
     if !has_several {
         return String::new();
     }

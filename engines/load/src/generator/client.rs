@@ -1,5 +1,6 @@
 //! One client: its session, its way through the transaction, and the instants of it.
 
+use super::pipeline::{Pipeline, PipelineProgress};
 use super::{GeneratorShared, guarded};
 use crate::arrivals::RandomSource;
 use crate::ledger::{Failing, Ledger, TransactionTimes};
@@ -17,6 +18,8 @@ pub(super) enum ClientState {
     Between,
     /// A statement was sent then.
     Waits { statement: usize, sent: u64, wants_row: bool },
+    /// A pipeline was sent, and not all its replies have come.
+    WaitsForPipeline,
     /// What undoes a failed transaction was sent; behind it the transaction is begun again, or has failed for good.
     UndoesFor { again: bool },
     /// In a sleep that the script asks for.
@@ -52,6 +55,7 @@ pub(super) struct Client {
     sent: Option<u64>,
     tries: u32,
     keeps_row: bool,
+    pipeline: Pipeline,
     /// Whether the loop waits for room to write, too.
     pub waits_for_room: bool,
 }
@@ -68,6 +72,7 @@ impl Client {
             sent: None,
             tries: 0,
             keeps_row: false,
+            pipeline: Pipeline::default(),
             waits_for_room: false,
         }
     }
@@ -84,6 +89,7 @@ impl Client {
     pub fn take_session(&mut self, session: Box<dyn Session>) {
         (self.session, self.state, self.keeps_row, self.waits_for_room) =
             (Some(session), ClientState::Idle, false, false);
+        self.pipeline.clear();
     }
 
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -146,11 +152,43 @@ impl Client {
                     Ok(()) => ClientProgress::Waits,
                 }
             }
+            of_pipeline => {
+                let Some(session) = &mut self.session else { return ClientProgress::Lost };
+                if std::mem::take(&mut self.keeps_row) {
+                    session.keep_last_row(false);
+                }
+                self.sent.get_or_insert(now);
+                match self.pipeline.take_step(of_pipeline, &mut **session, now) {
+                    Ok(PipelineProgress::GoesOn) => ClientProgress::GoesOn,
+                    Ok(PipelineProgress::IsSent) => self.take_replies(shared, ledger),
+                    Err(error) => self.lose(&error, shared, ledger),
+                }
+            }
+        }
+    }
+
+    /// Takes the pipeline's replies that are there.
+    fn take_replies(&mut self, shared: &GeneratorShared, ledger: &Mutex<Ledger>) -> ClientProgress {
+        let Some(session) = &mut self.session else { return ClientProgress::Waits };
+        self.state = ClientState::WaitsForPipeline;
+        match self.pipeline.take_replies(&mut **session, self.script, || shared.now(), ledger) {
+            Ok(false) => ClientProgress::Waits,
+            Ok(true) => match self.pipeline.take_refusal() {
+                Some(refusal) => self.undo(&refusal, shared, ledger),
+                None => {
+                    self.state = ClientState::Between;
+                    ClientProgress::GoesOn
+                }
+            },
+            Err(error) => self.lose(&error, shared, ledger),
         }
     }
 
     /// Takes the reply if it is there.
     pub fn take_reply(&mut self, shared: &GeneratorShared, ledger: &Mutex<Ledger>) -> ClientProgress {
+        if self.state == ClientState::WaitsForPipeline {
+            return self.take_replies(shared, ledger);
+        }
         let Some(session) = &mut self.session else { return ClientProgress::Waits };
         let reply = match session.reply() {
             Ok(Some(reply)) => reply,
@@ -169,9 +207,7 @@ impl Client {
             (ClientState::Waits { .. }, SessionReply::Refused(refusal)) => self.undo(&refusal, shared, ledger),
             (ClientState::UndoesFor { again }, _) => self.undone(again, shared),
             // A server that talks without being asked: a notice of an end, which the next statement finds out about.
-            (ClientState::Idle | ClientState::Between | ClientState::Sleeps | ClientState::Away, _) => {
-                ClientProgress::Waits
-            }
+            _ => ClientProgress::Waits,
         }
     }
 

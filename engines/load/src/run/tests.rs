@@ -32,8 +32,13 @@ fn echo(scheduler: EchoScheduler, steps: Vec<EchoStep>) -> Arc<dyn Target> {
     Arc::new(Echo(address))
 }
 
+fn repeated(text: &str, is_prepared: bool, pipeline: usize) -> Repeated {
+    let pipeline = NonZeroUsize::new(pipeline).expect("one at least");
+    Repeated { name: "repeated".to_owned(), text: text.to_owned(), is_prepared, pipeline }
+}
+
 fn pings() -> Repeated {
-    Repeated { name: "ping".to_owned(), text: String::new(), is_prepared: false }
+    repeated("", false, 1)
 }
 
 #[derive(Default)]
@@ -150,7 +155,7 @@ fn a_target_that_is_not_there_is_an_error_before_anything_is_sent() {
 fn sqlite_runs_and_its_intervals_add_up() {
     let place = tempfile::tempdir().expect("a directory");
     let target: Arc<dyn Target> = Arc::new(Sqlite::new(place.path().join("base"), Duration::from_secs(5)));
-    let workload = Repeated { name: "one".to_owned(), text: "select 1".to_owned(), is_prepared: true };
+    let workload = repeated("select 1", true, 1);
     let mut watcher = Quiet::default();
     let report = run(&plan(closed(), 2, 2, 900), &target, &workload, None, &mut watcher).expect("it runs");
     assert!(report.ledger.succeeded() > 100 && report.error.is_none(), "{:?}", report.error);
@@ -162,9 +167,117 @@ fn sqlite_runs_and_its_intervals_add_up() {
 fn a_statement_that_is_wrong_ends_the_run_with_the_servers_words() {
     let place = tempfile::tempdir().expect("a directory");
     let target: Arc<dyn Target> = Arc::new(Sqlite::new(place.path().join("base"), Duration::ZERO));
-    let workload = Repeated { name: "wrong".to_owned(), text: "select * from nowhere".to_owned(), is_prepared: true };
+    let workload = repeated("select * from nowhere", true, 1);
     let report =
         run(&plan(closed(), 1, 1, 60_000), &target, &workload, None, &mut Quiet::default()).expect("it begins");
     assert!(report.error.is_some_and(|error| error.contains("nowhere")));
     assert_eq!(report.ledger.failures(), 1);
+}
+
+/// Ten at once: replies come one after the other from a server that serves a connection's requests in turn, and each has its own time.
+#[test]
+fn a_pipeline_is_one_transaction_and_each_statement_has_its_own_time() {
+    let target =
+        echo(EchoScheduler::ThreadEach, vec![EchoStep { wait: Duration::from_millis(2), ..EchoStep::default() }]);
+    let plan = LoadPlan { events: Some(20), ..plan(closed(), 2, 1, 60_000) };
+    let report = run(&plan, &target, &repeated("", false, 10), None, &mut Quiet::default()).expect("it runs");
+    assert_eq!((report.ledger.succeeded(), report.ledger.statements, report.error), (20, 200, None));
+    let statements = &report.ledger.scripts[0].statements[0];
+    assert!(statements.count() == 200 && statements.min_ns() < report.ledger.service().min_ns() / 2);
+    assert!(report.ledger.service().min_ns() >= 20_000_000, "ten of 2 ms each");
+}
+
+#[test]
+fn sqlite_takes_one_statement_at_a_time_and_says_so() {
+    let place = tempfile::tempdir().expect("a directory");
+    let target: Arc<dyn Target> = Arc::new(Sqlite::new(place.path().join("base"), Duration::ZERO));
+    let report =
+        run(&plan(closed(), 1, 1, 60_000), &target, &repeated("select 1", true, 2), None, &mut Quiet::default())
+            .expect("it begins");
+    assert!(report.error.is_some_and(|error| error.contains("one statement at a time")));
+}
+
+/// Pipelines on real servers: counts, an error in the midst, and what follows it.
+mod servers {
+    use super::*;
+    use crate::ledger::Failing;
+    use crate::player::Workload;
+    use crate::script::{LoadScript, ScriptMix, ScriptOptions};
+    use crate::session::SessionRequest;
+    use crate::target::server::Server;
+    use testkit::mariadb_server::MariaDbServer;
+    use testkit::postgres_server::PostgresServer;
+    use testkit::program::left_out;
+
+    fn is_pipelined(address: &str) -> Arc<dyn Target> {
+        let address = wire::ServerAddress::parse(address, &wire::Environment::default()).expect("an address");
+        let target: Arc<dyn Target> = Arc::new(Server(address));
+        let plan = LoadPlan { events: Some(50), ..plan(closed(), 3, 1, 60_000) };
+        let report =
+            run(&plan, &target, &repeated("select 1", true, 10), None, &mut Quiet::default()).expect("it runs");
+        let ledger = &report.ledger;
+        assert_eq!((ledger.succeeded(), ledger.statements, ledger.rows, report.error), (50, 500, 500, None));
+        let refused = run(&plan, &target, &repeated("selec 1", true, 3), None, &mut Quiet::default()).expect("it runs");
+        assert_eq!((refused.ledger.succeeded(), refused.error.is_some()), (0, true));
+        target
+    }
+
+    fn script(target: &dyn Target, text: &str) -> ScriptMix {
+        let options = ScriptOptions { is_prepared: true, ..ScriptOptions::new(target.dialect()) };
+        let script = LoadScript::parse("test.sql", text, &options).unwrap_or_else(|errors| panic!("{}", errors[0]));
+        ScriptMix::new(vec![(script, 1)]).expect("it has a weight")
+    }
+
+    fn count(target: &dyn Target, question: &str) -> String {
+        let mut session = target.connect(Duration::from_secs(20)).expect("it listens");
+        session.keep_last_row(true);
+        let reply = crate::session::ask(&mut *session, &SessionRequest::plain(question)).expect("it answers");
+        let crate::session::SessionReply::Done { last_row: Some(row), .. } = reply else { panic!("{reply:?}") };
+        row[0].clone().expect("a number")
+    }
+
+    fn arrange(target: &dyn Target) {
+        let mut session = target.connect(Duration::from_secs(20)).expect("it listens");
+        for statement in ["create table once (a int primary key)", "create table log (a int)"] {
+            crate::session::ask(&mut *session, &SessionRequest::plain(statement)).expect("it answers");
+        }
+    }
+
+    /// In each of four transactions the second statement fails but for the first time.
+    const FAILS: &str = "\\startpipeline\ninsert into log values (1);\ninsert into once values (1);\n\
+                         insert into log values (2);\n\\endpipeline\nselect count(*) from log;\n";
+
+    #[test]
+    fn postgresql_undoes_a_pipeline_with_an_error_and_the_connection_goes_on() {
+        let server = match PostgresServer::start(&[]) {
+            Ok(server) => server,
+            Err(reason) => return left_out(&reason),
+        };
+        let address =
+            format!("host={} port={} user=postgres dbname=postgres", server.directory().display(), server.port());
+        let target = is_pipelined(&address);
+        arrange(&*target);
+        let plan = LoadPlan { events: Some(4), goes_on_after_errors: true, ..plan(closed(), 1, 1, 60_000) };
+        let workload: &dyn Workload = &script(&*target, FAILS);
+        let report = run(&plan, &target, workload, None, &mut Quiet::default()).expect("it runs");
+        let failed = report.ledger.failed.get(&Failing::Refused).copied();
+        assert_eq!((report.ledger.succeeded(), failed, report.error), (1, Some(3), None));
+        assert_eq!(count(&*target, "select count(*) from log"), "2", "what failed left nothing");
+    }
+
+    #[test]
+    fn mariadb_carries_out_what_is_behind_an_error() {
+        let server = match MariaDbServer::start(&[]) {
+            Ok(server) => server,
+            Err(reason) => return left_out(&reason),
+        };
+        let target = is_pipelined(&format!("mysql://root@127.0.0.1:{}/mysql", server.port()));
+        arrange(&*target);
+        let plan = LoadPlan { events: Some(4), goes_on_after_errors: true, ..plan(closed(), 1, 1, 60_000) };
+        let workload: &dyn Workload = &script(&*target, FAILS);
+        let report = run(&plan, &target, workload, None, &mut Quiet::default()).expect("it runs");
+        let failed = report.ledger.failed.get(&Failing::Refused).copied();
+        assert_eq!((report.ledger.succeeded(), failed, report.error), (1, Some(3), None));
+        assert_eq!(count(&*target, "select count(*) from log"), "8", "each statement is by itself");
+    }
 }

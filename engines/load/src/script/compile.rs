@@ -2,6 +2,7 @@
 
 use super::expression::{Evaluation, Expression};
 use super::parser::{self, ScriptMistake};
+use super::pipelines::OpenPipeline;
 use super::reader::{self, Piece, RawCommand, RawStatement, ScriptPart};
 use super::scalar::Variable;
 use super::template::{SqlTemplate, TemplatePiece};
@@ -10,7 +11,7 @@ use super::{
     Amount, Instruction, LoadScript, SCRIPT_BYTES_MAX, ScriptOptions, ScriptStatement, columns, draws, line_of,
 };
 use crate::arrivals::RandomSource;
-use crate::session::PARAMETERS_MAX;
+use crate::session::{PARAMETERS_MAX, PreparedText};
 
 /// LIMIT: how deep `\if` may be nested.
 const IF_DEPTH_MAX: usize = 100;
@@ -32,18 +33,20 @@ pub(super) fn compile(name: &str, text: &str, options: &ScriptOptions) -> Result
             compiler.mistakes.push(mistake);
         }
     }
+    compiler.open.truncate(compiler.open.len());
+    compiler.close_pipeline();
     for open in &compiler.open {
         compiler.mistakes.push((open.at, "this \\if has no \\endif".to_owned()));
     }
     if !compiler.mistakes.is_empty() {
         return Err(compiler.mistakes);
     }
-    let Compiler { statements, instructions, names, initial, .. } = compiler;
-    Ok(LoadScript { name: name.to_owned(), statements, instructions, names, initial })
+    let Compiler { statements, instructions, names, initial, pipelines, .. } = compiler;
+    Ok(LoadScript { name: name.to_owned(), statements, instructions, names, initial, pipelines })
 }
 
 /// An `\if` whose end is still to come.
-struct OpenIf {
+pub(super) struct OpenIf {
     at: usize,
     /// The jump that the next branch, or the end, is the target of.
     next_branch: Option<usize>,
@@ -52,15 +55,18 @@ struct OpenIf {
     has_else: bool,
 }
 
-struct Compiler<'a> {
+pub(super) struct Compiler<'a> {
     text: &'a str,
-    options: &'a ScriptOptions,
+    pub options: &'a ScriptOptions,
     names: Vec<String>,
     initial: Vec<Variable>,
-    statements: Vec<ScriptStatement>,
-    instructions: Vec<Instruction>,
-    open: Vec<OpenIf>,
-    mistakes: Vec<ScriptMistake>,
+    pub statements: Vec<ScriptStatement>,
+    pub instructions: Vec<Instruction>,
+    pub open: Vec<OpenIf>,
+    pub mistakes: Vec<ScriptMistake>,
+    pub pipeline: Option<OpenPipeline>,
+    /// What is prepared before each pipeline.
+    pub pipelines: Vec<Vec<PreparedText>>,
 }
 
 impl<'a> Compiler<'a> {
@@ -76,6 +82,8 @@ impl<'a> Compiler<'a> {
             instructions: Vec::new(),
             open: Vec::new(),
             mistakes: Vec::new(),
+            pipeline: None,
+            pipelines: Vec::new(),
         };
         for (name, value) in given {
             let place = compiler.place_or_new(name);
@@ -123,6 +131,9 @@ impl<'a> Compiler<'a> {
         match &parts[index] {
             ScriptPart::Statement(statement) => self.statement(statement),
             ScriptPart::Command(command) if is(command, "gset") => {
+                if self.pipeline.is_some() {
+                    return Err((command.at, "\\gset cannot be inside a pipeline".to_owned()));
+                }
                 let names = self.row_names(parts, index)?;
                 let places = names.iter().map(|name| self.place_or_new(name)).collect();
                 if let Some(statement) = self.statements.last_mut() {
@@ -163,7 +174,7 @@ impl<'a> Compiler<'a> {
         let template = SqlTemplate::new(pieces, &self.names, prepare_for);
         self.instructions.push(Instruction::Statement(self.statements.len()));
         self.statements.push(ScriptStatement { line: line_of(self.text, raw.at), template, row_to: None });
-        Ok(())
+        self.check_pipelined(raw.at)
     }
 
     /// Names of the variables that a `\gset` sets.
@@ -203,6 +214,9 @@ impl<'a> Compiler<'a> {
             "elif" => self.elif(command),
             "else" => self.begin_else(command),
             "endif" => self.end_if(command),
+            "startpipeline" => self.begin_pipeline(command),
+            "syncpipeline" => self.sync_pipeline(command),
+            "endpipeline" => self.end_pipeline(command),
             _ => Err((command.at, unknown_command(command.name))),
         }
     }
@@ -215,7 +229,7 @@ impl<'a> Compiler<'a> {
         words.map(|word| (begin + (word.as_ptr().addr() - line.as_ptr().addr()), word)).collect()
     }
 
-    fn takes_nothing(&self, command: &RawCommand<'_>) -> Result<(), ScriptMistake> {
+    pub(super) fn takes_nothing(&self, command: &RawCommand<'_>) -> Result<(), ScriptMistake> {
         match self.words(command).first() {
             Some((at, word)) => Err((*at, format!("\\{} takes nothing, not '{word}'", command.name))),
             None => Ok(()),
@@ -316,6 +330,7 @@ impl<'a> Compiler<'a> {
         }
         innermost.ends.push(jump);
         let before = innermost.next_branch.take();
+        self.close_pipeline();
         self.instructions.push(Instruction::Jump { to: 0 });
         self.lead_here(before);
         Ok(())
@@ -347,6 +362,7 @@ impl<'a> Compiler<'a> {
 
     fn end_if(&mut self, command: &RawCommand<'_>) -> Result<(), ScriptMistake> {
         self.innermost(command)?;
+        self.close_pipeline();
         if let Some(closed) = self.open.pop() {
             self.lead_here(closed.next_branch.into_iter().chain(closed.ends));
         }
@@ -365,11 +381,8 @@ fn unknown_variable(name: &str) -> String {
 fn unknown_command(name: &str) -> String {
     const UNSUPPORTED: &[(&str, &str)] = &[
         ("aset", "use \\gset behind single statements"),
-        ("endpipeline", "statements are sent one at a time"),
         ("setshell", "a script starts no program"),
         ("shell", "a script starts no program"),
-        ("startpipeline", "statements are sent one at a time"),
-        ("syncpipeline", "statements are sent one at a time"),
     ];
     match UNSUPPORTED.iter().find(|(unsupported, _)| unsupported.eq_ignore_ascii_case(name)) {
         Some((name, instead)) => format!("\\{name} is not supported: {instead}"),

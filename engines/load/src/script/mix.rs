@@ -40,7 +40,8 @@ impl ScriptMix {
     pub fn new(scripts: Vec<(LoadScript, u64)>) -> Result<Self, String> {
         let (mut sum, mut number) = (0_u64, 0);
         let (mut sums, mut numbers, mut kept) = (Vec::new(), Vec::new(), Vec::new());
-        for (script, weight) in scripts.into_iter().filter(|(_, weight)| *weight > 0) {
+        for (mut script, weight) in scripts.into_iter().filter(|(_, weight)| *weight > 0) {
+            script.pipelines.iter_mut().flatten().for_each(|statement| statement.number += number);
             sum = sum.saturating_add(weight);
             sums.push(sum);
             numbers.push(number);

@@ -27,6 +27,8 @@ pub(super) struct ScriptPlayer {
     random: RandomSource,
     seed: u64,
     text: String,
+    /// Whether statements are those of a pipeline.
+    is_pipelined: bool,
 }
 
 /// What a client keeps of a script.
@@ -59,12 +61,13 @@ impl ScriptPlayer {
     pub fn new(scripts: Arc<Weighted>, client: usize) -> Self {
         let clients = scripts.scripts.iter().map(|script| ClientOfScript::new(script, client)).collect();
         let random = RandomSource::new(0, 0);
-        Self { scripts, clients, current: 0, at: 0, sent: 0, random, seed: 0, text: String::new() }
+        Self { scripts, clients, current: 0, at: 0, sent: 0, random, seed: 0, text: String::new(), is_pipelined: false }
     }
 
     fn begin_here(&mut self) {
         self.random = RandomSource::new(self.seed, 0);
         self.at = 0;
+        self.is_pipelined = false;
     }
 
     /// Carries out instructions up to the next one that the outside takes part in.
@@ -88,6 +91,9 @@ impl ScriptPlayer {
                     }
                 }
                 Instruction::Jump { to } => *at = *to,
+                Instruction::BeginPipeline(pipeline) => return Ok(Pause::BeginPipeline(*pipeline)),
+                Instruction::SyncPipeline => return Ok(Pause::SyncPipeline),
+                Instruction::EndPipeline => return Ok(Pause::EndPipeline),
                 Instruction::Sleep { line, amount, unit_ns } => {
                     let amount = match amount {
                         Amount::Fixed(amount) => *amount,
@@ -119,7 +125,10 @@ impl ScriptPlayer {
                 SessionRequest { prepared: None, text: &self.text, parameters: &[] }
             }
         };
-        Ok(PlayerStep::Statement { index, request, wants_row: statement.row_to.is_some() })
+        Ok(match self.is_pipelined {
+            true => PlayerStep::Append { index, request },
+            false => PlayerStep::Statement { index, request, wants_row: statement.row_to.is_some() },
+        })
     }
 }
 
@@ -127,6 +136,9 @@ impl ScriptPlayer {
 enum Pause {
     Statement(usize),
     Sleep(u64),
+    BeginPipeline(usize),
+    SyncPipeline,
+    EndPipeline,
     End,
 }
 
@@ -159,6 +171,15 @@ impl TransactionPlayer for ScriptPlayer {
         match self.next_statement()? {
             Pause::Statement(index) => self.send(index),
             Pause::Sleep(ns) => Ok(PlayerStep::Sleep(ns)),
+            Pause::BeginPipeline(pipeline) => {
+                self.is_pipelined = true;
+                Ok(PlayerStep::BeginPipeline(&self.scripts.scripts[self.current].pipelines[pipeline]))
+            }
+            Pause::SyncPipeline => Ok(PlayerStep::SyncPipeline),
+            Pause::EndPipeline => {
+                self.is_pipelined = false;
+                Ok(PlayerStep::EndPipeline)
+            }
             Pause::End => Ok(PlayerStep::End),
         }
     }

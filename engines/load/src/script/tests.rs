@@ -36,6 +36,13 @@ fn played(player: &mut dyn TransactionPlayer, random: &mut RandomSource) -> Vec<
                 done.push(format!("{}{behind}{}", request.text, if wants_row { " ->" } else { "" }));
             }
             Ok(PlayerStep::Sleep(ns)) => done.push(format!("sleep {ns}")),
+            Ok(PlayerStep::BeginPipeline(statements)) => {
+                let texts: Vec<&str> = statements.iter().map(|statement| statement.text.as_str()).collect();
+                done.push(format!("begin {texts:?}"));
+            }
+            Ok(PlayerStep::Append { request, .. }) => done.push(format!("append {}", request.text)),
+            Ok(PlayerStep::SyncPipeline) => done.push("sync".to_owned()),
+            Ok(PlayerStep::EndPipeline) => done.push("end".to_owned()),
             Ok(PlayerStep::End) => return done,
             Err(error) => {
                 done.push(error.to_string());
@@ -238,7 +245,6 @@ fn mistakes_have_places_and_all_of_them_are_told() {
         ("SELECT 'a", "1:8: this string has no end"),
         ("\\nosuch", "1:1: unknown command \\nosuch; there are"),
         ("\\shell ls", "1:1: \\shell is not supported: a script starts no program"),
-        ("\\startpipeline", "is not supported"),
         ("\\sleep", "1:1: \\sleep needs a time"),
         ("\\sleep a", "1:8: 'a' is no time: invalid digit found in string"),
         ("\\sleep 1 week", "1:8: 'week' is no unit of time: us, ms or s"),
@@ -259,6 +265,62 @@ fn mistakes_have_places_and_all_of_them_are_told() {
         assert!(found.len() == 1 && found[0].contains(expected), "{text}: {found:?}");
     }
     assert_eq!(errors("\\set a 1 +\nSELECT :b;\n\\if\n\\endif\n\\foo").len(), 4);
+}
+
+#[test]
+fn pipelines_are_appended_and_others_are_sent() {
+    let options = ScriptOptions { is_prepared: true, ..options() };
+    let text = "SELECT 1;\n\\startpipeline\nSELECT :i;\n\\if :i > 3\nSELECT 2;\n\\endif\n\\syncpipeline\nSELECT 3;\n\
+                \\endpipeline\nSELECT 4;\n";
+    let expected = [
+        "SELECT 1",
+        "begin [\"SELECT $1\", \"SELECT 2\", \"SELECT 3\"]",
+        "append SELECT $1",
+        "sync",
+        "append SELECT 3",
+        "end",
+        "SELECT 4",
+    ];
+    assert_eq!(once(text, &options), expected);
+}
+
+#[test]
+fn mistakes_in_pipelines_are_found_at_their_places() {
+    let cases = [
+        ("\\startpipeline\nSELECT 1;", "1:1: this \\startpipeline has no \\endpipeline"),
+        ("\\startpipeline\n\\startpipeline\n\\endpipeline", "2:1: \\startpipeline: a pipeline is open already"),
+        ("SELECT 1;\n\\endpipeline", "2:1: \\endpipeline without a \\startpipeline before it"),
+        ("\\syncpipeline", "1:1: \\syncpipeline without a \\startpipeline before it"),
+        ("\\startpipeline now", "1:16: \\startpipeline takes nothing, not 'now'"),
+        ("\\startpipeline\nSELECT 1 AS a \\gset\n\\endpipeline", "2:15: \\gset cannot be inside a pipeline"),
+        ("\\startpipeline\nSELECT 1 \\; SELECT 2;\n\\endpipeline", "2:1: a pipeline has single statements"),
+        ("\\startpipeline\nSELECT ':i';\n\\endpipeline", "2:1: a pipeline has single statements"),
+        ("\\if 1\n\\startpipeline\n\\else\n\\endif", "2:1: this \\startpipeline has no \\endpipeline"),
+        ("\\startpipeline\n\\if 1\n\\endpipeline\n\\endif", "3:1: \\endpipeline in another branch than its"),
+    ];
+    let prepared = ScriptOptions { is_prepared: true, ..options() };
+    for (text, expected) in cases {
+        let found = LoadScript::parse("test.sql", text, &prepared).expect_err(text);
+        let first = format!("{}:{}: {}", found[0].line, found[0].column, found[0].cause);
+        assert!(found.len() == 1 && first.contains(expected), "{text}: {found:?}");
+    }
+    assert!(errors("\\startpipeline\n\\endpipeline")[0].contains("simple protocol has no pipelines"));
+    let sqlite = ScriptOptions { dialect: SqlDialect::Sqlite, ..prepared };
+    let found = LoadScript::parse("test.sql", "\\startpipeline\n\\endpipeline", &sqlite).expect_err("it cannot");
+    assert!(found[0].cause.contains("one statement at a time"));
+}
+
+#[test]
+fn statements_of_pipelines_have_the_numbers_by_which_the_mix_knows_them() {
+    let options = ScriptOptions { is_prepared: true, ..options() };
+    let second = parsed("\\startpipeline\nSELECT 3;\n\\endpipeline", &options);
+    let mix = ScriptMix::new(vec![(parsed("SELECT 1; SELECT 2;", &options), 1), (second, 1_000_000)]).expect("weights");
+    let (mut player, mut random) = (mix.player(0), RandomSource::new(1, 0));
+    assert_eq!(player.begin(&mut random), 1);
+    let Ok(PlayerStep::BeginPipeline([statement])) = player.step(&mut random) else { panic!("a pipeline") };
+    assert_eq!(statement.number, 2);
+    let Ok(PlayerStep::Append { request, .. }) = player.step(&mut random) else { panic!("a statement") };
+    assert_eq!(request.prepared, Some(2));
 }
 
 #[test]

@@ -28,13 +28,15 @@ impl Target for Echo {
         let stream = TcpStream::connect_timeout(&self.0, within).map_err(lost)?;
         stream.set_nodelay(true).map_err(lost)?;
         stream.set_nonblocking(true).map_err(lost)?;
-        Ok(Box::new(EchoSession { stream, number: 0, received: 0, frame: [0; FRAME] }))
+        Ok(Box::new(EchoSession { stream, sent: 0, answered: 0, received: 0, frame: [0; FRAME] }))
     }
 }
 
 struct EchoSession {
     stream: TcpStream,
-    number: u64,
+    /// Requests so far, and replies.
+    sent: u64,
+    answered: u64,
     received: usize,
     frame: [u8; FRAME],
 }
@@ -45,9 +47,13 @@ impl Session for EchoSession {
     }
 
     fn begin(&mut self, _request: &SessionRequest<'_>) -> Result<(), SessionLost> {
-        self.number += 1;
-        // One request is under way on a connection, and eight bytes always have room.
-        self.stream.write_all(&self.number.to_le_bytes()).map_err(|error| SessionLost(message(&error)))
+        self.sent += 1;
+        // Eight bytes for each of the few requests under way always have room.
+        self.stream.write_all(&self.sent.to_le_bytes()).map_err(|error| SessionLost(message(&error)))
+    }
+
+    fn append(&mut self, request: &SessionRequest<'_>) -> Result<(), SessionLost> {
+        self.begin(request)
     }
 
     fn reply(&mut self) -> Result<Option<SessionReply>, SessionLost> {
@@ -61,7 +67,8 @@ impl Session for EchoSession {
             return Ok(None);
         }
         self.received = 0;
-        if u64::from_le_bytes(self.frame) != self.number {
+        self.answered += 1;
+        if u64::from_le_bytes(self.frame) != self.answered {
             return Err(SessionLost("the reply is to another request".to_owned()));
         }
         Ok(Some(SessionReply::Done { rows: 0, last_row: None }))

@@ -3,7 +3,8 @@
 use crate::cost::server_behind;
 use crate::ledger::Failing;
 use crate::session::{
-    PARAMETERS_MAX, Parameter, Session, SessionLost, SessionReply, SessionRequest, SqlDialect, StatementRefusal, Target,
+    PARAMETERS_MAX, Parameter, PreparedText, Session, SessionLost, SessionReply, SessionRequest, SqlDialect,
+    StatementRefusal, Target,
 };
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -58,36 +59,48 @@ impl Session for ServerSession {
     }
 
     fn begin(&mut self, request: &SessionRequest<'_>) -> Result<(), SessionLost> {
-        let Some(number) = request.prepared else {
-            self.connection.queue_text(request.text).map_err(lost)?;
-            return self.send();
+        // What is refused when it is prepared is refused as text in the same words, and that is a reply.
+        let prepared = match request.prepared {
+            Some(number) if self.make_ready(number, request.text)?.is_none() => self.statements.get(&number),
+            _ => None,
         };
-        if !self.statements.contains_key(&number) {
-            self.connection.set_nonblocking(false).map_err(lost)?;
-            let prepared = self.connection.prepare(request.text);
-            self.connection.set_nonblocking(true).map_err(lost)?;
-            match prepared {
-                Ok(statement) => self.statements.insert(number, statement),
-                // As text it is refused in the same words, and that is a reply.
-                Err(WireError::Server(_)) => {
-                    self.connection.queue_text(request.text).map_err(lost)?;
-                    return self.send();
-                }
-                Err(error) => return Err(lost(error)),
-            };
+        match prepared {
+            None => self.connection.queue_text(request.text).map_err(lost)?,
+            Some(statement) => {
+                let connection = &mut self.connection;
+                with_values(request.parameters, |values| connection.queue_prepared(statement, values)).map_err(lost)?;
+            }
         }
-        let Some(statement) = self.statements.get(&number) else { return Ok(()) };
-        let mut values = [Value::Null; PARAMETERS_MAX];
-        for (value, parameter) in values.iter_mut().zip(request.parameters) {
-            *value = match parameter {
-                Parameter::Null => Value::Null,
-                Parameter::Integer(number) => Value::Int(*number),
-                Parameter::Real(number) => Value::Real(*number),
-                Parameter::Text(text) => Value::Text(text),
-            };
+        self.send()
+    }
+
+    fn prepare(&mut self, statements: &[PreparedText]) -> Result<Result<(), StatementRefusal>, SessionLost> {
+        // They are prepared in their order: if the last one is, all are.
+        if statements.last().is_some_and(|last| self.statements.contains_key(&last.number)) {
+            return Ok(Ok(()));
         }
-        let values = values.get(..request.parameters.len()).unwrap_or(&values);
-        self.connection.queue_prepared(statement, values).map_err(lost)?;
+        for PreparedText { number, text } in statements {
+            if let Some(error) = self.make_ready(*number, text)? {
+                return Ok(Err(refusal(&error)));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn append(&mut self, request: &SessionRequest<'_>) -> Result<(), SessionLost> {
+        let connection = &mut self.connection;
+        match request.prepared.and_then(|number| self.statements.get(&number)) {
+            None => connection.queue_text(request.text),
+            Some(statement) => with_values(request.parameters, |values| connection.queue_pipelined(statement, values)),
+        }
+        .map_err(lost)
+    }
+
+    fn synchronize(&mut self) -> Result<bool, SessionLost> {
+        self.connection.queue_sync().map_err(lost)
+    }
+
+    fn send_appended(&mut self) -> Result<(), SessionLost> {
         self.send()
     }
 
@@ -103,9 +116,8 @@ impl Session for ServerSession {
                 };
                 SessionReply::Done { rows, last_row: last_row.map(texts) }
             }
-            wire::Reply::Refused(error) => {
-                SessionReply::Refused(StatementRefusal { failing: failing(&error), message: error.to_string() })
-            }
+            wire::Reply::Refused(error) => SessionReply::Refused(refusal(&error)),
+            wire::Reply::Skipped => SessionReply::Skipped,
         }))
     }
 
@@ -115,10 +127,46 @@ impl Session for ServerSession {
 }
 
 impl ServerSession {
+    /// Prepares a statement, and waits for that, unless it is prepared; why the server refuses to, if it does.
+    fn make_ready(&mut self, number: usize, text: &str) -> Result<Option<ServerError>, SessionLost> {
+        if self.statements.contains_key(&number) {
+            return Ok(None);
+        }
+        self.connection.set_nonblocking(false).map_err(lost)?;
+        let prepared = self.connection.prepare(text);
+        self.connection.set_nonblocking(true).map_err(lost)?;
+        match prepared {
+            Ok(statement) => {
+                self.statements.insert(number, statement);
+                Ok(None)
+            }
+            Err(WireError::Server(error)) => Ok(Some(error)),
+            Err(error) => Err(lost(error)),
+        }
+    }
+
     fn send(&mut self) -> Result<(), SessionLost> {
         self.is_unsent = !self.connection.send().map_err(lost)?;
         Ok(())
     }
+}
+
+/// Calls with the values of parameters.
+fn with_values<T>(parameters: &[Parameter], take: impl FnOnce(&[Value<'_>]) -> T) -> T {
+    let mut values = [Value::Null; PARAMETERS_MAX];
+    for (value, parameter) in values.iter_mut().zip(parameters) {
+        *value = match parameter {
+            Parameter::Null => Value::Null,
+            Parameter::Integer(number) => Value::Int(*number),
+            Parameter::Real(number) => Value::Real(*number),
+            Parameter::Text(text) => Value::Text(text),
+        };
+    }
+    take(values.get(..parameters.len()).unwrap_or(&values))
+}
+
+fn refusal(error: &ServerError) -> StatementRefusal {
+    StatementRefusal { failing: failing(error), message: error.to_string() }
 }
 
 fn failing(error: &ServerError) -> Failing {

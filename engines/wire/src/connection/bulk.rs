@@ -105,7 +105,9 @@ impl Connection {
                 ReplyStep::ReplyEnds => {
                     return match self.take_reply() {
                         Reply::Refused(error) => Err(WireError::Server(error)),
-                        Reply::Done { .. } => Err(WireError::Request("the statement was no COPY in this direction")),
+                        Reply::Done { .. } | Reply::Skipped => {
+                            Err(WireError::Request("the statement was no COPY in this direction"))
+                        }
                     };
                 }
             }
@@ -146,6 +148,9 @@ impl Connection {
                 }
                 Ok(Some(Reply::Refused(error))) => {
                     return Err(not_opened.map_or(WireError::Server(error), WireError::Io));
+                }
+                Ok(Some(Reply::Skipped)) => {
+                    return Err(WireError::protocol("a pipeline's reply to a request that is in none"));
                 }
                 Ok(None) => return Err(WireError::TimedOut),
                 Err(WireError::LocalFile(name)) => name,

@@ -105,6 +105,19 @@ fn changed_columns_are_seen() {
 }
 
 #[test]
+fn a_pipeline_is_requests_as_any_others() {
+    let Some(server) = server(&[]) else { return };
+    let mut connection = opened(&server);
+    let select = connection.prepare("select ?").expect("it can be prepared");
+    for number in 0..3 {
+        connection.queue_pipelined(&select, &[Value::Int(number)]).expect("it is queued");
+    }
+    assert!(!connection.queue_sync().expect("there is none"), "it has no reply");
+    let replies: Vec<Reply> = (0..3).map(|_| awaited(&mut connection)).collect();
+    assert_eq!((replies, connection.waiting()), (vec![done(1, 0), done(1, 0), done(1, 0)], 0));
+}
+
+#[test]
 fn a_refused_request_leaves_the_connection_usable() {
     let Some(server) = server(&[]) else { return };
     let mut connection = opened(&server);

@@ -1,6 +1,6 @@
 //! PostgreSQL itself: authentication, statements as text and prepared, errors, pipelines, a loop over many connections.
 
-use crate::{PATIENCE, address, awaited, connected, done, shown};
+use crate::{PATIENCE, address, awaited, connected, done, shown, shown_row};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::os::fd::AsFd;
 use testkit::postgres_server::PostgresServer;
@@ -80,6 +80,38 @@ fn a_refused_request_leaves_the_connection_usable() {
     assert_eq!(awaited(&mut connection), done(1, 0));
     let blocked = connection.queue_text("select 1").and_then(|()| connection.execute("select 1").map(drop));
     assert!(matches!(blocked, Err(WireError::Request(_))), "others wait");
+}
+
+/// Each statement has its own reply. After an error the server passes over the others of the pipeline and undoes those before it.
+#[test]
+fn statements_of_a_pipeline_are_answered_one_by_one_and_an_error_ends_it() {
+    let Some(server) = server(&[]) else { return };
+    let mut connection = connected(&by_socket(&server));
+    connection.execute("create table p (a int primary key)").expect("it is made");
+    let insert = connection.prepare("insert into p values ($1)").expect("prepared");
+    let count = connection.prepare("select count(*) from p").expect("prepared");
+    let nothing = connection.prepare("").expect("prepared");
+    for number in [1, 2] {
+        connection.queue_pipelined(&insert, &[Value::Int(number)]).expect("it is queued");
+    }
+    connection.queue_pipelined(&nothing, &[]).expect("it is queued");
+    assert!(connection.queue_sync().expect("it is queued"), "it has a reply of its own");
+    let replies: Vec<Reply> = (0..4).map(|_| awaited(&mut connection)).collect();
+    assert_eq!(replies, [done(0, 1), done(0, 1), done(0, 0), done(0, 0)]);
+    for number in [3, 1, 4] {
+        connection.queue_pipelined(&insert, &[Value::Int(number)]).expect("it is queued");
+    }
+    connection.queue_sync().expect("it is queued");
+    connection.queue_pipelined(&count, &[]).expect("it is queued");
+    connection.queue_sync().expect("it is queued");
+    connection.keep_last_row(true);
+    assert_eq!(awaited(&mut connection), done(0, 1));
+    let Reply::Refused(error) = awaited(&mut connection) else { panic!("1 is there") };
+    assert_eq!(error.code(), "23505");
+    assert_eq!((awaited(&mut connection), awaited(&mut connection)), (Reply::Skipped, done(0, 0)));
+    let Reply::Done { last_row: Some(row), .. } = awaited(&mut connection) else { panic!("a row") };
+    assert_eq!(shown_row(&row), ["2"], "3 went with the pipeline that it was in");
+    assert_eq!((awaited(&mut connection), connection.waiting()), (done(0, 0), 0));
 }
 
 #[test]
