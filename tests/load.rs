@@ -153,3 +153,72 @@ fn percentiles_are_written_as_others_read_them() {
         .collect();
     assert!(quantiles.len() > 5 && quantiles.is_sorted() && quantiles.last() == Some(&1.0), "{text}");
 }
+
+/// The text of a page's data, as a browser shows it.
+fn data(page: &str) -> Value {
+    let text = page.split("<pre>").nth(1).and_then(|rest| rest.split("</pre>").next()).expect("data");
+    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
+    let text = entities.iter().fold(text.to_owned(), |text, (entity, letter)| text.replace(entity, letter));
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn a_page_has_the_plots_and_the_numbers_of_its_run() {
+    let place = Place::new();
+    let words = ["echo", "-c", "4", "-R", "300", "--arrivals", "fixed", "-T", "1.5", "-P", "0.25", "--json"];
+    let outcome = load(&place, &[&words[..], &["--html", "page.html"]].concat());
+    let ended = objects(&outcome).pop().expect("an object at the end");
+    assert_eq!(place.names(), ["page.html"], "nothing beside it");
+    let page = String::from_utf8(place.read("page.html")).expect("text");
+    assert_eq!(data(&page), ended);
+    assert!(page.contains(&format!("{} transactions in", ended["succeeded"])), "{ended}");
+    let mut plots =
+        vec!["Transactions a second", "The generator's slip", "The server's CPU time", "The server's memory"];
+    let of_times = ["Response time", "Distribution of times"];
+    let refused = ended["late"]["who"] == "generator";
+    if refused {
+        assert!(
+            of_times.iter().all(|title| !page.contains(&format!("aria-label=\"{title}"))),
+            "no percentiles: {ended}"
+        );
+    } else {
+        plots.extend(of_times);
+    }
+    for title in &plots {
+        let label = format!("aria-label=\"{}\"", title.replace('\'', "&#39;"));
+        assert!(page.contains(&label), "{title} in {}", page.len());
+    }
+    assert_eq!(page.matches("<svg").count(), plots.len());
+    assert!(["<title>offered</title>", "<title>done</title>"].iter().all(|name| page.contains(name)));
+    assert!(["<script", "http-equiv=\"refresh", "<img", "<link"].iter().all(|word| !page.contains(word)));
+    assert_eq!(
+        page.matches("http").count(),
+        page.matches("http://www.w3.org/2000/svg").count() + 1,
+        "only names, and the policy"
+    );
+}
+
+#[test]
+fn a_hostile_statement_is_text_on_its_page() {
+    let place = Place::new();
+    let statement = "select '<script>alert(1)</script>', '\u{202e}&amp;'";
+    let outcome = load(&place, &["sqlite:base.db", statement, "--events", "40", "--html", "page.html"]);
+    assert!(matches!(outcome.exit, Exit::Code(0 | 3)), "{:?}", outcome.exit);
+    let page = String::from_utf8(place.read("page.html")).expect("text");
+    assert!(!page.contains("<script") && !page.contains('\u{202e}'));
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && page.contains("&amp;amp;"));
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_known_before_the_run_or_reported_behind_it() {
+    let place = Place::new();
+    let early = load(&place, &["echo", "--events", "10", "--html", "none/page.html"]);
+    assert_eq!((early.exit, early.stdout.as_slice()), (Exit::Code(1), &b""[..]));
+    let said = String::from_utf8_lossy(&early.stderr).into_owned();
+    assert_eq!(said, "mh load: could not write 'none/page.html': No such file or directory\n");
+    let late = load(&place, &["echo", "--events", "10", "--json", "--html", "/dev/full"]);
+    assert_eq!((late.exit, objects(&late).len()), (Exit::Code(1), 1), "the report is there");
+    let said = String::from_utf8_lossy(&late.stderr).into_owned();
+    assert!(said.ends_with("mh load: could not write '/dev/full': No space left on device\n"), "{said}");
+    assert_eq!(place.names(), Vec::<String>::new());
+}

@@ -11,6 +11,7 @@ mod shown;
 mod work_place;
 
 use crate::load::Stopping;
+use crate::page_target::PageTarget;
 use ::load::bakeoff::agenda::{Agenda, NextStart, Progress, WhyEnough};
 use ::load::statistics::Bootstrap;
 use args::BakeoffArgs;
@@ -58,11 +59,21 @@ fn environment(message: String) -> Failure {
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let args = BakeoffArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    let page_target = args.html.as_deref().map(PageTarget::check).transpose().map_err(environment)?;
     let stopping = Stopping::begin().map_err(|error| environment(format!("hold back signals: {}", message(&error))))?;
-    if args.command { of_commands(context, &args, &stopping) } else { of_file(context, &args, &stopping) }
+    let request = Request { args: &args, stopping: &stopping, page_target };
+    if args.command { of_commands(context, &request) } else { of_file(context, &request) }
 }
 
-fn of_file(context: &Context, args: &BakeoffArgs, stopping: &Stopping) -> Result<Outcome, Failure> {
+/// What the user wants.
+struct Request<'a> {
+    args: &'a BakeoffArgs,
+    stopping: &'a Stopping,
+    page_target: Option<PageTarget>,
+}
+
+fn of_file(context: &Context, request: &Request<'_>) -> Result<Outcome, Failure> {
+    let Request { args, stopping, .. } = *request;
     let [path] = &args.what[..] else {
         return Err(usage("it takes one file; --command compares commands".to_owned()));
     };
@@ -96,7 +107,7 @@ fn of_file(context: &Context, args: &BakeoffArgs, stopping: &Stopping) -> Result
         }
         bench.as_ref().map_or(Ok(None), |bench: &ArmBench<'_>| bench.measure(arm))
     });
-    conclude(context, args, &compared, &journal, ended, Some(&results))
+    conclude(context, request, &compared, &journal, ended, Some(&results))
 }
 
 /// In the current directory, named after the file.
@@ -122,7 +133,8 @@ where
     }
 }
 
-fn of_commands(context: &Context, args: &BakeoffArgs, stopping: &Stopping) -> Result<Outcome, Failure> {
+fn of_commands(context: &Context, request: &Request<'_>) -> Result<Outcome, Failure> {
+    let Request { args, stopping, .. } = *request;
     let bench = CommandBench::new(&args.what, &args.commands)?;
     let results = args.results.as_deref();
     let mut journal = journal(args, results, &args.what, |begun: &Vec<String>| *begun == args.what)?;
@@ -148,7 +160,7 @@ fn of_commands(context: &Context, args: &BakeoffArgs, stopping: &Stopping) -> Re
             false => bench.measure(index).map(drop),
         });
     let ended = warmed.and_then(|()| course.follow(&mut journal, context, &mut |index| bench.measure(index).map(Some)));
-    conclude(context, args, &compared, &journal, ended, results)
+    conclude(context, request, &compared, &journal, ended, results)
 }
 
 /// How a comparison goes on: what is measured next, and what was measured.
@@ -208,7 +220,7 @@ impl Course<'_> {
 /// Reports what was measured, also where an error or the user ended it.
 fn conclude(
     context: &Context,
-    args: &BakeoffArgs,
+    request: &Request<'_>,
     compared: &Compared<'_>,
     journal: &Journal,
     ended: Result<Option<WhyEnough>, Failure>,
@@ -225,15 +237,14 @@ fn conclude(
         Err(_) => "ended by an error",
     };
     let findings = Findings::of(compared, &journal.records, why);
-    match args.json {
+    match request.args.json {
         true => print_as(NAME, &json_line(&findings))?,
-        false => print_as(NAME, &shown::report(&findings, args.all))?,
+        false => print_as(NAME, &shown::report(&findings, request.args.all))?,
     }
-    if let Some(path) = &args.html {
+    if let Some(page_target) = &request.page_target {
         let page =
             sheet::page(&findings, &journal.records).map_err(|error| environment(format!("draw the page: {error}")))?;
-        std::fs::write(path, page)
-            .map_err(|error| environment(format!("write {}: {}", terminal::quote(path), message(&error))))?;
+        page_target.write(&page).map_err(environment)?;
     }
     if let (Ok(None) | Err(_), Some(results)) = (&ended, results) {
         context.messages.note(NAME, &format!("--resume goes on; what was measured is in {}", terminal::quote(results)));

@@ -3,6 +3,7 @@
 mod bakeoff;
 mod load;
 pub mod page;
+pub mod page_target;
 pub mod plots;
 
 pub use bakeoff::ENTRY as BAKEOFF;

@@ -2,15 +2,19 @@
 
 mod args;
 mod echo_process;
+mod history;
+mod html;
 pub(crate) mod plan;
 mod report;
 mod shown;
 mod stopping;
 
+use crate::page_target::PageTarget;
 use ::load::late::WhoWasLate;
 use ::load::run::{IntervalReport, RunReport, Watcher, run as run_load};
 pub(crate) use args::{ActionArg, LoadArgs};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
+use history::{History, MomentMaker};
 use mh_kit::context::Context;
 use mh_kit::descriptors;
 use mh_kit::entry::{Entry, Group, Signals};
@@ -50,20 +54,26 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         context.messages.note(NAME, &plan::arrange(&args, &stopping)?);
         return Ok(Outcome::Done);
     }
+    let page = args.html.as_deref().map(PageTarget::check).transpose().map_err(environment)?;
     let mut prepared = plan::prepare(&args, &stopping)?;
     for warning in &prepared.warnings {
         context.messages.warning(NAME, warning, &[]);
     }
     context.messages.note(NAME, &shown::opening(&prepared));
-    let mut watcher = Lines { args: &args, stopping: &stopping, failed: None };
+    let kept = page.is_some().then(|| (MomentMaker::new(&prepared.plan), History::default()));
+    let mut watcher = Lines { args: &args, stopping: &stopping, failed: None, kept };
     let workload = std::sync::Arc::clone(&prepared.workload);
     let report = run_load(&prepared.plan, &prepared.target, &*workload, prepared.meter.as_mut(), &mut watcher);
-    let failed = watcher.failed.take();
+    let Lines { failed, kept, .. } = watcher;
     let report = report.map_err(environment)?;
     if let Some(failure) = failed {
         return Err(failure);
     }
-    conclude(context, &args, &prepared, &report)
+    let outcome = conclude(context, &args, &prepared, &report)?;
+    if let (Some(page), Some((_, history))) = (page, kept) {
+        page.write(&html::page(&prepared, &report, &history)).map_err(environment)?;
+    }
+    Ok(outcome)
 }
 
 /// Something that could not be done; said as `could not MESSAGE`, which the engine's messages begin with already.
@@ -120,6 +130,8 @@ struct Lines<'a> {
     args: &'a LoadArgs,
     stopping: &'a Stopping,
     failed: Option<Failure>,
+    /// For a page.
+    kept: Option<(MomentMaker, History)>,
 }
 
 impl Watcher for Lines<'_> {
@@ -130,6 +142,9 @@ impl Watcher for Lines<'_> {
     }
 
     fn interval(&mut self, report: &IntervalReport<'_>) -> bool {
+        if let Some((maker, history)) = &mut self.kept {
+            history.push(maker.moment(report));
+        }
         let text = match self.args.json {
             true => json_line(&report::interval(report)),
             false => shown::interval(report),

@@ -32,15 +32,19 @@ impl HtmlPage {
         self.put(format_args!("<p class=\"verdict\">{}</p>\n", escaped(text)))
     }
 
-    /// A table. Columns of numbers are aligned on the right; a row that is too short ends in empty cells.
+    /// A table, without a head if all names are empty. Columns of numbers are aligned on the right; a row that is too short ends in empty cells.
     pub fn table(&mut self, head: &[&str], rows: &[Vec<String>]) -> &mut Self {
         let classes: Vec<&str> =
             (0..head.len()).map(|column| if is_numbers(rows, column) { " class=\"n\"" } else { "" }).collect();
-        self.put(format_args!("<div class=\"wide\"><table>\n<thead><tr>"));
-        for (name, class) in head.iter().zip(&classes) {
-            self.put(format_args!("<th{class}>{}</th>", escaped(name)));
+        self.put(format_args!("<div class=\"wide\"><table>\n"));
+        if head.iter().any(|name| !name.is_empty()) {
+            self.put(format_args!("<thead><tr>"));
+            for (name, class) in head.iter().zip(&classes) {
+                self.put(format_args!("<th{class}>{}</th>", escaped(name)));
+            }
+            self.put(format_args!("</tr></thead>\n"));
         }
-        self.put(format_args!("</tr></thead>\n<tbody>\n"));
+        self.put(format_args!("<tbody>\n"));
         for row in rows {
             self.put(format_args!("<tr>"));
             for (column, class) in classes.iter().enumerate() {
@@ -54,6 +58,15 @@ impl HtmlPage {
     /// A picture of [`crate::plots`], which has escaped its texts itself, with a sentence below it. Two stand side by side if there is room.
     pub fn figure(&mut self, svg: &str, caption: &str) -> &mut Self {
         self.put(format_args!("<figure>{svg}<figcaption>{}</figcaption></figure>\n", escaped(caption)))
+    }
+
+    /// What programs read: folded up, in a frame.
+    pub fn data(&mut self, summary: &str, text: &str) -> &mut Self {
+        self.put(format_args!(
+            "<details><summary>{}</summary><pre>{}</pre></details>\n",
+            escaped(summary),
+            escaped(text)
+        ))
     }
 
     /// The whole file.

@@ -246,7 +246,7 @@ fn record(prepared: &PreparedLoad, report: &RunReport, memory: Vec<MemoryPoint>)
         ("failed".to_owned(), ledger.failures() as f64),
     ]);
     let note = match &report.late {
-        WhoWasLate::Generator { reason } => Some(format!("no response times: the generator was the limit: {reason}")),
+        WhoWasLate::Generator { .. } => Some("no response times: the generator was the limit".to_owned()),
         WhoWasLate::Nobody | WhoWasLate::Server => {
             let response = ledger.response();
             let percentiles = [("50", 50.0), ("95", 95.0), ("99", 99.0), ("99.9", 99.9)];

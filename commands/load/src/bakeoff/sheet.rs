@@ -8,7 +8,7 @@ use crate::plots::{Axis, IntervalRow, Marks, Plot, Scale, Series, intervals, plo
 use std::collections::BTreeMap;
 
 /// The page's text.
-pub fn page(findings: &Findings, records: &[StartRecord]) -> Result<String, String> {
+pub fn page(findings: &Findings, records: &[StartRecord]) -> Result<HtmlPage, String> {
     let mut page = HtmlPage::new(&findings.title);
     page.paragraph(&shown::head(findings));
     page.paragraph(
@@ -30,7 +30,7 @@ pub fn page(findings: &Findings, records: &[StartRecord]) -> Result<String, Stri
             page.paragraph(note);
         });
     }
-    Ok(page.to_html())
+    Ok(page)
 }
 
 fn picture(measure: &MeasureFindings) -> Result<String, String> {

@@ -141,6 +141,10 @@ pub struct LoadArgs {
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<PathBuf>,
 
+    /// Write a page with plots of the run into FILE, for a browser without a network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
     /// Be the echo server (how mh load starts it)
     #[arg(long, hide = true, value_name = "SCHEDULER/STEPS")]
     pub serve_echo: Option<String>,

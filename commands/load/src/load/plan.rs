@@ -40,6 +40,8 @@ pub struct PreparedLoad {
     pub has_tables: bool,
     /// What is unsafe or unclear about the address.
     pub warnings: Vec<String>,
+    /// The server's version, in its own words.
+    pub version: Option<String>,
     /// What is removed behind the run.
     _kept: Kept,
 }
@@ -57,6 +59,7 @@ struct Place {
     target: Arc<dyn Target>,
     kept: Kept,
     server: Option<u32>,
+    version: Option<String>,
     warnings: Vec<String>,
 }
 
@@ -93,6 +96,7 @@ pub fn prepare(args: &LoadArgs, stopping: &Stopping) -> Result<PreparedLoad, Fai
         meter,
         has_tables: !chosen.tables.is_empty(),
         warnings: place.warnings,
+        version: place.version,
         _kept: place.kept,
     })
 }
@@ -160,6 +164,7 @@ fn place(args: &LoadArgs) -> Result<Place, Failure> {
                 target: Arc::new(Echo(address)),
                 kept: Kept::Server { _ended: server },
                 server: Some(pid),
+                version: None,
                 warnings: Vec::new(),
             })
         }
@@ -172,7 +177,8 @@ fn place(args: &LoadArgs) -> Result<Place, Failure> {
                     parsed.map_err(|error| usage(format!("'{address}' is not HOST:PORT in numbers: {error}")))?;
                 let name = format!("the echo server at {address}");
                 let server = listener(address);
-                Ok(Place { name, target: Arc::new(Echo(address)), kept: Kept::Nothing, server, warnings: Vec::new() })
+                let (target, kept) = (Arc::new(Echo(address)), Kept::Nothing);
+                Ok(Place { name, target, kept, server, version: None, warnings: Vec::new() })
             }
             Some(("postgres" | "postgresql" | "mysql" | "mariadb", _)) => sql_server(target),
             _ if target.contains('=') => sql_server(target),
@@ -205,9 +211,10 @@ fn sql_server(text: &str) -> Result<Place, Failure> {
         );
     }
     let server = Server(address);
-    let process =
-        server.process(CONNECT_WITHIN).map_err(|error| environment(format!("could not connect to {name}: {error}")))?;
-    Ok(Place { name, target: Arc::new(server), kept: Kept::Nothing, server: process, warnings })
+    let facts =
+        server.facts(CONNECT_WITHIN).map_err(|error| environment(format!("could not connect to {name}: {error}")))?;
+    let (process, version) = (facts.process, Some(facts.version));
+    Ok(Place { name, target: Arc::new(server), kept: Kept::Nothing, server: process, version, warnings })
 }
 
 fn sqlite(path: PathBuf) -> Place {
@@ -217,6 +224,7 @@ fn sqlite(path: PathBuf) -> Place {
         target: Arc::new(Sqlite::new(path, LOCK_WAIT)),
         kept: Kept::Nothing,
         server: None,
+        version: Some(Sqlite::version().to_owned()),
         warnings: Vec::new(),
     }
 }

@@ -207,7 +207,7 @@ fn scripts(prepared: &PreparedLoad, report: &RunReport) -> Vec<ScriptObject> {
 }
 
 /// Five steps to half of what is left, and so on: as the tools of HdrHistogram have it. The library's own iterator asks the C library for logarithms.
-fn quantiles() -> impl Iterator<Item = f64> {
+pub fn quantiles() -> impl Iterator<Item = f64> {
     (0..40_i32).flat_map(|halving| {
         let left = 0.5_f64.powi(halving);
         (0..5).map(move |step| 1.0 - left + left / 10.0 * f64::from(step))

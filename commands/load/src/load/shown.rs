@@ -6,7 +6,7 @@ use ::load::arrivals::{ArrivalModel, Spacing};
 use ::load::cost::ServerCost;
 use ::load::late::WhoWasLate;
 use ::load::ledger::Distribution;
-use ::load::run::{IntervalReport, RunReport};
+use ::load::run::{IntervalReport, LoadPlan, RunReport};
 use ::load::session::SqlDialect;
 use std::fmt::Write;
 use std::time::Duration;
@@ -15,7 +15,15 @@ use terminal::{Align, TextTable};
 /// What begins, in one line.
 pub fn opening(prepared: &PreparedLoad) -> String {
     let plan = &prepared.plan;
-    let how = match &plan.arrivals {
+    let how = arrivals(plan);
+    let time = terminal::duration(plan.duration);
+    let connections = mh_kit::report::counted(plan.clients as u64, "connection");
+    format!("'{}' on {}: {connections}, {how}, for {time}", prepared.workload_name, prepared.name)
+}
+
+/// When transactions are due.
+pub fn arrivals(plan: &LoadPlan) -> String {
+    match &plan.arrivals {
         ArrivalModel::Closed(think) if think.mean_ns == 0 => "flat out".to_owned(),
         ArrivalModel::Closed(think) => {
             format!("{} of thought between transactions", terminal::duration(Duration::from_nanos(think.mean_ns)))
@@ -23,10 +31,7 @@ pub fn opening(prepared: &PreparedLoad) -> String {
         ArrivalModel::Open { rate, spacing: Spacing::Poisson } => format!("{rate} a second, at random (Poisson)"),
         ArrivalModel::Open { rate, spacing: Spacing::Fixed } => format!("{rate} a second, evenly"),
         ArrivalModel::Clocked { rate, .. } => format!("{rate} a second, each connection by its own clock"),
-    };
-    let time = terminal::duration(plan.duration);
-    let connections = mh_kit::report::counted(plan.clients as u64, "connection");
-    format!("'{}' on {}: {connections}, {how}, for {time}", prepared.workload_name, prepared.name)
+    }
 }
 
 /// Names of the columns of [`interval`].
@@ -55,12 +60,13 @@ pub fn interval(report: &IntervalReport<'_>) -> String {
     )
 }
 
-fn milliseconds(distribution: &Distribution, percent: f64) -> String {
+/// A percentile; `-` if there is none.
+pub fn milliseconds(distribution: &Distribution, percent: f64) -> String {
     if distribution.count() == 0 { "-".to_owned() } else { time_text(distribution.percentile_ns(percent) as f64) }
 }
 
 /// Times here are at most a few hours.
-fn time_text(ns: f64) -> String {
+pub fn time_text(ns: f64) -> String {
     terminal::duration(Duration::from_nanos(ns as u64))
 }
 
@@ -82,40 +88,57 @@ pub fn end(prepared: &PreparedLoad, report: &RunReport) -> String {
         let _written = writeln!(text, "{} statements: {a_second:.1} a second", terminal::integer(ledger.statements));
     }
     counts(&mut text, report);
+    if ledger.succeeded() == 0 {
+        return text;
+    }
+    let verdict = verdict(prepared, report);
     match &report.late {
-        _ if ledger.succeeded() == 0 => return text,
-        WhoWasLate::Generator { reason } => {
-            let advice = "No percentiles: they would be the generator's. More of its threads (-j), a lower --rate, or another machine for it.";
-            let _written = writeln!(text, "The generator was the limit: {reason}.\n{advice}");
-        }
-        late => {
+        WhoWasLate::Generator { .. } => text.push_str(&verdict),
+        WhoWasLate::Server | WhoWasLate::Nobody => {
             text.push_str(&times(report));
             text.push_str(&statements(prepared, report));
-            let verdict = match late {
-                WhoWasLate::Server if is_open(prepared) => "The server was late: transactions waited for it.",
-                WhoWasLate::Server => {
-                    "The server was the limit: every connection always had a transaction under way, or its user thought."
-                }
-                WhoWasLate::Nobody | WhoWasLate::Generator { .. } => {
-                    "Nobody was late: what was due was sent and answered in time."
-                }
-            };
-            let _written = writeln!(text, "{verdict}");
+            text.push_str(&verdict);
         }
     }
-    let is_embedded = prepared.target.dialect() == SqlDialect::Sqlite;
-    text.push_str(&generator(report, if is_embedded { "database and generator" } else { "generator" }));
-    if !is_embedded {
-        text.push_str(&server(report));
-    }
-    text
+    text.push('\n');
+    text + &costs(prepared, report)
 }
 
-fn is_open(prepared: &PreparedLoad) -> bool {
+/// Who was late, and what follows from that.
+pub fn verdict(prepared: &PreparedLoad, report: &RunReport) -> String {
+    const ADVICE: &str = "No percentiles: they would be the generator's. More of its threads (-j), a lower --rate, or another machine for it.";
+    match &report.late {
+        WhoWasLate::Generator { reason } => format!("The generator was the limit: {reason}.\n{ADVICE}"),
+        WhoWasLate::Server if is_open(prepared) => "The server was late: transactions waited for it.".to_owned(),
+        WhoWasLate::Server => {
+            "The server was the limit: every connection always had a transaction under way, or its user thought."
+                .to_owned()
+        }
+        WhoWasLate::Nobody => "Nobody was late: what was due was sent and answered in time.".to_owned(),
+    }
+}
+
+/// What generator and server paid, a line each.
+pub fn costs(prepared: &PreparedLoad, report: &RunReport) -> String {
+    match prepared.target.dialect() {
+        SqlDialect::Sqlite => generator(report, "database and generator"),
+        SqlDialect::Postgres | SqlDialect::MySql | SqlDialect::Echo => generator(report, "generator") + &server(report),
+    }
+}
+
+/// Whether transactions are due whatever the server does.
+pub fn is_open(prepared: &PreparedLoad) -> bool {
     !matches!(prepared.plan.arrivals, ArrivalModel::Closed(_))
 }
 
 fn counts(text: &mut String, report: &RunReport) {
+    for (name, count) in troubles(report) {
+        let _written = writeln!(text, "{:>12}  {name}", terminal::integer(count));
+    }
+}
+
+/// What did not go well, and how often, if at all.
+pub fn troubles(report: &RunReport) -> impl Iterator<Item = (&'static str, u64)> {
     let ledger = &report.ledger;
     let causes = ledger.failed.iter().map(|(cause, count)| (cause.name(), *count));
     let others = [
@@ -124,9 +147,7 @@ fn counts(text: &mut String, report: &RunReport) {
         ("due or under way and not done at the end", report.unfinished()),
         ("connections made anew", ledger.reconnects),
     ];
-    for (name, count) in causes.chain(others).filter(|(_, count)| *count > 0) {
-        let _written = writeln!(text, "{:>12}  {name}", terminal::integer(count));
-    }
+    causes.chain(others).filter(|(_, count)| *count > 0)
 }
 
 /// A name, and its mean, percentiles and longest.
@@ -142,29 +163,40 @@ const TIMES: [Align; 9] = [
     Align::Right,
 ];
 
+/// Names of the columns of [`time_rows`].
+pub const TIME_HEADS: [&str; 9] = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
+
 fn times(report: &RunReport) -> String {
-    let ledger = &report.ledger;
     let mut table = TextTable::new(&TIMES);
-    let heads = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
-    table.row(heads);
+    table.row(TIME_HEADS);
+    time_rows(report).into_iter().for_each(|row| table.row(row));
+    table.to_string()
+}
+
+/// The three clocks of the whole run.
+pub fn time_rows(report: &RunReport) -> Vec<Vec<String>> {
+    let ledger = &report.ledger;
     let rows = [
         ("response (due to done)", ledger.response()),
         ("service (sent to done)", ledger.service()),
         ("generator's slip", ledger.slip.clone()),
     ];
-    for (name, distribution) in rows {
+    let row = |(name, distribution): (&str, Distribution)| {
         let mut cells = vec![name.to_owned(), time_text(distribution.mean_ns())];
         cells.extend(PERCENTILES.iter().map(|(_, percent)| milliseconds(&distribution, *percent)));
         cells.push(time_text(distribution.max_ns() as f64));
-        table.row(cells);
-    }
-    table.to_string()
+        cells
+    };
+    rows.into_iter().map(row).collect()
 }
 
 /// Whether transactions have more than one statement, or one more than once.
 fn sends_several(report: &RunReport) -> bool {
     report.ledger.statements > report.ledger.sent
 }
+
+/// Names of the columns of [`statement_rows`].
+pub const STATEMENT_HEADS: [&str; 5] = ["COUNT", "MEAN", "p95", "p99", "STATEMENT"];
 
 /// Where a transaction has several statements, each one's own times.
 fn statements(prepared: &PreparedLoad, report: &RunReport) -> String {
@@ -174,23 +206,28 @@ fn statements(prepared: &PreparedLoad, report: &RunReport) -> String {
         return String::new();
     }
     let mut table = TextTable::new(&[Align::Right, Align::Right, Align::Right, Align::Right, Align::Left]);
-    table.row(["COUNT", "MEAN", "p95", "p99", "STATEMENT"]);
-    for (ledger, (name, texts)) in report.ledger.scripts.iter().zip(scripts) {
-        let cells = |distribution: &Distribution, what: String| {
-            [
-                terminal::integer(distribution.count()),
-                time_text(distribution.mean_ns()),
-                milliseconds(distribution, 95.0),
-                milliseconds(distribution, 99.0),
-                what,
-            ]
-        };
-        table.row(cells(&ledger.response, format!("[{name}]")));
-        for (statement, text) in ledger.statements.iter().zip(texts) {
-            table.row(cells(statement, text));
-        }
-    }
+    table.row(STATEMENT_HEADS);
+    statement_rows(prepared, report).into_iter().for_each(|row| table.row(row));
     format!("\n{table}\n")
+}
+
+/// Each script's response times, and below them the service times of its statements.
+pub fn statement_rows(prepared: &PreparedLoad, report: &RunReport) -> Vec<Vec<String>> {
+    let cells = |distribution: &Distribution, what: String| {
+        vec![
+            terminal::integer(distribution.count()),
+            time_text(distribution.mean_ns()),
+            milliseconds(distribution, 95.0),
+            milliseconds(distribution, 99.0),
+            what,
+        ]
+    };
+    let mut rows = Vec::new();
+    for (ledger, (name, texts)) in report.ledger.scripts.iter().zip(prepared.workload.scripts()) {
+        rows.push(cells(&ledger.response, format!("[{name}]")));
+        rows.extend(ledger.statements.iter().zip(texts).map(|(statement, text)| cells(statement, text)));
+    }
+    rows
 }
 
 fn generator(report: &RunReport, who: &str) -> String {

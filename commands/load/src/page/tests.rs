@@ -7,10 +7,10 @@ const HOSTILE: &str = "<script>alert('x')</script>\" onload=\"y & \u{1b}[2J\u{20
 #[test]
 fn text_is_text_wherever_it_stands() {
     let mut page = HtmlPage::new(HOSTILE);
-    page.heading(HOSTILE).paragraph(HOSTILE).verdict(HOSTILE).figure("<svg></svg>", HOSTILE);
+    page.heading(HOSTILE).paragraph(HOSTILE).verdict(HOSTILE).figure("<svg></svg>", HOSTILE).data(HOSTILE, HOSTILE);
     page.table(&[HOSTILE], &[vec![HOSTILE.to_owned()]]);
     let html = page.to_html();
-    assert_eq!(html.matches("&lt;script&gt;").count(), 8, "title and first heading, four texts, two cells");
+    assert_eq!(html.matches("&lt;script&gt;").count(), 10, "title and first heading, six texts, two cells");
     assert!(
         !html.contains("<script") && !html.contains("\" onload") && !html.contains(['\u{1b}', '\u{202e}']),
         "{html}"

@@ -1,6 +1,7 @@
 //! Where a value lies along an axis, and which values are named there. Logarithms are those of `libm`, not the C library's.
 
 use super::Scale;
+use std::f64::consts::LOG10_2;
 
 /// An axis of a known range, from one place of the picture to another.
 pub(super) struct Ruler {
@@ -22,7 +23,12 @@ impl Ruler {
     /// An axis from left to right. None if no value can be drawn.
     pub(super) fn lying(scale: Scale, values: impl Iterator<Item = f64>, ends: (f64, f64)) -> Option<Self> {
         let (low, high) = range(scale, values)?;
-        Some(Self::rounded(scale, low, high, ends))
+        let mut ruler = Self::rounded(scale, low, high, ends);
+        if scale == Scale::Linear && high > low {
+            // Time ends where it ends, not at the next tick.
+            ruler.high = high;
+        }
+        Some(ruler)
     }
 
     /// An axis from below. A linear one begins at zero: differences look as large as they are.
@@ -71,7 +77,7 @@ impl Ruler {
     }
 
     fn linear_ticks(&self) -> Vec<(f64, String)> {
-        let count = libm::round((self.high - self.low) / self.step) as u32;
+        let count = libm::floor((self.high - self.low) / self.step + 1e-9) as u32;
         let value = |tick: u32| self.low + f64::from(tick) * self.step;
         let largest = self.low.abs().max(self.high.abs());
         (0..=count).map(value).map(|value| (value, number(value, self.step, largest))).collect()
@@ -134,7 +140,7 @@ fn transformed(scale: Scale, value: f64) -> Option<f64> {
 }
 
 /// The logarithms of 1, 2 and 5, and of 10.
-const STEPS: [f64; 4] = [0.0, 0.301_029_995_663_981_2, 0.698_970_004_336_018_8, 1.0];
+const STEPS: [f64; 4] = [0.0, LOG10_2, 1.0 - LOG10_2, 1.0];
 
 /// The logarithm of the next lower 1, 2 or 5 times a power of ten. Its negation gives the next higher one: the steps are their own mirror image.
 fn step_below(logarithm: f64) -> f64 {
@@ -181,14 +187,24 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_round_and_enclose_every_value() {
-        assert_eq!(names(Scale::Linear, &[0.0, 9.7]), ["0", "2", "4", "6", "8", "10"]);
-        assert_eq!(names(Scale::Linear, &[-0.12, 0.31]), ["-0.2", "-0.1", "0.0", "0.1", "0.2", "0.3", "0.4"]);
-        assert_eq!(names(Scale::Linear, &[0.0, 41_000.0]), ["0", "10,000", "20,000", "30,000", "40,000", "50,000"]);
-        assert_eq!(names(Scale::Linear, &[0.0, 1.9e6]), ["0.0 M", "0.5 M", "1.0 M", "1.5 M", "2.0 M"]);
+    fn ticks_are_round_and_begin_below_every_value() {
+        assert_eq!(names(Scale::Linear, &[0.0, 9.7]), ["0", "2", "4", "6", "8"]);
+        assert_eq!(names(Scale::Linear, &[-0.12, 0.31]), ["-0.2", "-0.1", "0.0", "0.1", "0.2", "0.3"]);
+        assert_eq!(names(Scale::Linear, &[0.0, 41_000.0]), ["0", "10,000", "20,000", "30,000", "40,000"]);
+        assert_eq!(names(Scale::Linear, &[0.0, 1.9e6]), ["0.0 M", "0.5 M", "1.0 M", "1.5 M"]);
         assert_eq!(names(Scale::Logarithmic, &[0.13, 4.0]), ["0.1", "0.2", "0.5", "1", "2", "5"]);
         assert_eq!(names(Scale::Logarithmic, &[0.01, 9000.0]), ["0.01", "0.1", "1", "10", "100", "1000", "10,000"]);
         assert_eq!(names(Scale::Percentile, &[0.0, 0.9991]), ["0 %", "50 %", "90 %", "99 %", "99.9 %"]);
+    }
+
+    #[test]
+    fn an_upright_axis_begins_at_zero_and_ends_at_a_tick() {
+        let ruler = Ruler::upright(Scale::Linear, [31.0, 97.0].into_iter(), (100.0, 0.0)).expect("there are some");
+        let names: Vec<String> = ruler.ticks().into_iter().map(|(_, name)| name).collect();
+        assert_eq!(
+            (names, ruler.at(100.0)),
+            (["0", "20", "40", "60", "80", "100"].map(str::to_owned).to_vec(), Some(0.0))
+        );
     }
 
     #[test]

@@ -15,11 +15,20 @@ use wire::{Connection, ErrorKind, Protocol, ServerAddress, ServerError, Statemen
 #[derive(Debug)]
 pub struct Server(pub ServerAddress);
 
+/// What a first connection tells about a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerFacts {
+    /// Its first process, if it is on this host and may be seen.
+    pub process: Option<u32>,
+    /// Its version, in its own words.
+    pub version: String,
+}
+
 impl Server {
-    /// The server's first process, if it is on this host and may be seen.
-    pub fn process(&self, within: Duration) -> Result<Option<u32>, SessionLost> {
+    /// Connects once and looks.
+    pub fn facts(&self, within: Duration) -> Result<ServerFacts, SessionLost> {
         let connection = Connection::connect(&self.0, within).map_err(lost)?;
-        Ok(server_behind(connection.as_fd()))
+        Ok(ServerFacts { process: server_behind(connection.as_fd()), version: connection.server_version().to_owned() })
     }
 }
 
@@ -193,7 +202,9 @@ mod tests {
         let address = ServerAddress::parse(address, &wire::Environment::default()).expect("an address");
         let server = Server(address);
         let within = Duration::from_secs(20);
-        assert_eq!(server.process(within), Ok(Some(pid)));
+        let facts = server.facts(within).expect("it listens");
+        assert_eq!(facts.process, Some(pid));
+        assert!(facts.version.starts_with(|first: char| first.is_ascii_digit()), "{}", facts.version);
         let mut session = server.connect(within).expect("it listens");
         session.keep_last_row(true);
         let parameters = [Parameter::Text("it's".to_owned())];

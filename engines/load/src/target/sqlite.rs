@@ -23,6 +23,11 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
+    /// The version of the library, which is part of this program.
+    pub fn version() -> &'static str {
+        rusqlite::version()
+    }
+
     /// The database in `path`, made if it is not there. Statements wait so long for another connection's lock.
     pub fn new(path: impl Into<PathBuf>, lock_wait: Duration) -> Self {
         Self { path: path.into(), lock_wait, opening: Mutex::default() }
