@@ -222,3 +222,26 @@ fn a_page_that_cannot_be_written_is_known_before_the_run_or_reported_behind_it()
     assert!(said.ends_with("mh load: could not write '/dev/full': No space left on device\n"), "{said}");
     assert_eq!(place.names(), Vec::<String>::new());
 }
+
+/// A server that takes 5 ms for each request does at most 400 a second on two connections; whatever a busy machine adds, no more holds, and a search that
+/// finds the generator at fault says so.
+#[test]
+fn the_highest_rate_that_holds_a_goal_is_found_or_the_generator_is_blamed() {
+    let place = Place::new();
+    let words = ["echo", "-c", "2", "--echo-service", "wait:5ms", "--arrivals", "fixed", "--find-max", "p50<50ms"];
+    let outcome = load(&place, &[&words[..], &["-T", "0.5", "--json"]].concat());
+    let objects = objects(&outcome);
+    assert_eq!(objects[0]["kind"], "flat-out");
+    let (answer, trials) = (objects.last().expect("an answer"), &objects[1..objects.len() - 1]);
+    assert_eq!((&answer["kind"], &answer["goal"]), (&"search".into(), &"p50 < 50 ms".into()));
+    assert_eq!(number(answer, &["runs"]) as usize, trials.len());
+    match answer["rate_per_s"].as_f64() {
+        Some(rate) => {
+            assert!(rate < 440.0, "two of 5 ms at once: {answer}");
+            assert!(trials.iter().any(|trial| trial["rate_per_s"] == rate && trial["verdict"] == "holds"));
+            let is_generator = answer["is_generator"] == true;
+            assert_eq!(outcome.exit, Exit::Code(if is_generator { 3 } else { 0 }), "{answer}");
+        }
+        None => assert!(matches!(outcome.exit, Exit::Code(1 | 3)), "{answer}"),
+    }
+}

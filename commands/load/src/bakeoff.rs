@@ -12,15 +12,15 @@ mod work_place;
 
 use crate::load::Stopping;
 use crate::page_target::PageTarget;
-use ::load::bakeoff::agenda::{Agenda, NextStart, Progress, WhyEnough};
+use ::load::bakeoff::agenda::{Agenda, AgendaProgress, NextStart, WhyEnough};
 use ::load::statistics::Bootstrap;
 use args::BakeoffArgs;
 use arms::ArmBench;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use commands::CommandBench;
 use file::BakeoffFile;
-use findings::{Compared, Findings, OF_COMMANDS, OF_SERVERS, values};
-use journal::{Journal, StartRecord};
+use findings::{BakeoffFindings, ComparedArms, OF_COMMANDS, OF_SERVERS, values};
+use journal::{ResultJournal, StartRecord};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
@@ -91,7 +91,7 @@ fn of_file(context: &Context, request: &Request<'_>) -> Result<Outcome, Failure>
         relative_width: args.width.unwrap_or(repeat.width_percent) / 100.0,
         budget: args.budget.or(repeat.budget.map(|time| time.0)),
     };
-    let compared = Compared {
+    let compared = ComparedArms {
         title: &file.title,
         arms: file.arms.iter().map(|arm| arm.name.as_str()).collect(),
         loads: file.loads.iter().map(|load| load.name.as_str()).collect(),
@@ -121,15 +121,15 @@ fn journal<Subject>(
     path: Option<&Path>,
     subject: &Subject,
     is_same: impl Fn(&Subject) -> bool,
-) -> Result<Journal, Failure>
+) -> Result<ResultJournal, Failure>
 where
     Subject: serde::Serialize + serde::de::DeserializeOwned,
 {
     match path {
         None if args.resume => Err(usage("--resume needs --results FILE".to_owned())),
-        None => Ok(Journal::in_memory()),
-        Some(path) if args.resume => Journal::resume(path, subject, is_same),
-        Some(path) => Journal::begin(path, subject),
+        None => Ok(ResultJournal::in_memory()),
+        Some(path) if args.resume => ResultJournal::resume(path, subject, is_same),
+        Some(path) => ResultJournal::begin(path, subject),
     }
 }
 
@@ -146,7 +146,7 @@ fn of_commands(context: &Context, request: &Request<'_>) -> Result<Outcome, Fail
         relative_width: args.width.unwrap_or(2.0) / 100.0,
         budget: Some(args.budget.unwrap_or(Duration::from_secs(60))),
     };
-    let compared = Compared {
+    let compared = ComparedArms {
         title: "commands",
         arms: args.what.iter().map(String::as_str).collect(),
         loads: vec![""],
@@ -166,7 +166,7 @@ fn of_commands(context: &Context, request: &Request<'_>) -> Result<Outcome, Fail
 /// How a comparison goes on: what is measured next, and what was measured.
 struct Course<'a> {
     agenda: Agenda,
-    compared: &'a Compared<'a>,
+    compared: &'a ComparedArms<'a>,
     decide_by: &'static str,
     stopping: &'a Stopping,
 }
@@ -175,7 +175,7 @@ impl Course<'_> {
     /// Measures until there is enough; none if the user ended it.
     fn follow(
         &self,
-        journal: &mut Journal,
+        journal: &mut ResultJournal,
         context: &Context,
         measure: &mut dyn FnMut(usize) -> Result<Option<StartRecord>, Failure>,
     ) -> Result<Option<WhyEnough>, Failure> {
@@ -196,7 +196,8 @@ impl Course<'_> {
         let of_load = |load| (0..self.agenda.arms).map(|arm| values(records, arm, load, self.decide_by)).collect();
         let samples: Vec<Vec<Vec<f64>>> = (0..self.compared.loads.len()).map(of_load).collect();
         let spent = Duration::try_from_secs_f64(records.iter().map(|record| record.took_s).sum()).unwrap_or_default();
-        let progress = Progress { starts: records.len(), samples: &samples, baseline: self.compared.baseline, spent };
+        let progress =
+            AgendaProgress { starts: records.len(), samples: &samples, baseline: self.compared.baseline, spent };
         self.agenda.next(&progress, &Bootstrap::default())
     }
 
@@ -221,8 +222,8 @@ impl Course<'_> {
 fn conclude(
     context: &Context,
     request: &Request<'_>,
-    compared: &Compared<'_>,
-    journal: &Journal,
+    compared: &ComparedArms<'_>,
+    journal: &ResultJournal,
     ended: Result<Option<WhyEnough>, Failure>,
     results: Option<&Path>,
 ) -> Result<Outcome, Failure> {
@@ -236,7 +237,7 @@ fn conclude(
         Ok(None) => "interrupted",
         Err(_) => "ended by an error",
     };
-    let findings = Findings::of(compared, &journal.records, why);
+    let findings = BakeoffFindings::of(compared, &journal.records, why);
     match request.args.json {
         true => print_as(NAME, &json_line(&findings))?,
         false => print_as(NAME, &shown::report(&findings, request.args.all))?,

@@ -6,8 +6,11 @@ mod history;
 mod html;
 pub(crate) mod plan;
 mod report;
+mod search;
 mod shown;
 mod stopping;
+mod study;
+mod study_args;
 
 use crate::page_target::PageTarget;
 use ::load::late::WhoWasLate;
@@ -58,6 +61,11 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let mut prepared = plan::prepare(&args, &stopping)?;
     for warning in &prepared.warnings {
         context.messages.warning(NAME, warning, &[]);
+    }
+    if let Some(goal) = &args.study.find_max {
+        let how = format!("the highest rate that holds {goal}, runs of");
+        context.messages.note(NAME, &shown::opening_of(&prepared, &how));
+        return search::find(context, &args, &mut prepared, &stopping, goal);
     }
     context.messages.note(NAME, &shown::opening(&prepared));
     let kept = page.is_some().then(|| (MomentMaker::new(&prepared.plan), History::default()));

@@ -65,6 +65,8 @@ pub struct RunReport {
     pub ledger: Ledger,
     /// How long it was measured.
     pub elapsed: Duration,
+    /// How much longer transactions took that had begun or were due before its end.
+    pub drained: Duration,
     /// Of each thread of the generator.
     pub threads: Vec<ThreadUse>,
     /// What the server used while it was measured.
@@ -291,6 +293,7 @@ fn report(plan: &LoadPlan, shared: &GeneratorShared, gathered: Gathered, threads
         late: judge(&gathered.ledger, &threads, kind),
         ledger: gathered.ledger,
         elapsed,
+        drained: gathered.elapsed.saturating_sub(elapsed),
         threads,
         cost: gathered.cost,
         error: guarded(&shared.error).clone(),

@@ -2,7 +2,7 @@
 //! `--json`; docs/json.md has them.
 
 use super::journal::StartRecord;
-use ::load::bakeoff::comparison::{ArmComparison, Finding, SAMPLES_MIN};
+use ::load::bakeoff::comparison::{ArmComparison, ArmVerdict, SAMPLES_MIN};
 use ::load::statistics::{Bootstrap, IntervalEstimate};
 use serde::Serialize;
 use std::time::Duration;
@@ -78,7 +78,7 @@ pub const OF_COMMANDS: &[Measure] = &[
 ];
 
 /// What is compared.
-pub struct Compared<'a> {
+pub struct ComparedArms<'a> {
     /// For the head.
     pub title: &'a str,
     /// Names.
@@ -93,7 +93,7 @@ pub struct Compared<'a> {
 
 /// The whole report.
 #[derive(Debug, Serialize)]
-pub struct Findings {
+pub struct BakeoffFindings {
     /// As given.
     pub title: String,
     /// All arms.
@@ -141,14 +141,14 @@ pub struct ArmFindings {
     /// Of each start that has it.
     pub values: Vec<f64>,
     /// None without values.
-    pub median: Option<Bounds>,
+    pub median: Option<ReportedInterval>,
     /// Beside the baseline; none for the baseline itself.
     pub beside: Option<BesideBaseline>,
 }
 
 /// A value with its 95 % interval.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Bounds {
+pub struct ReportedInterval {
     /// The value.
     pub value: f64,
     /// The lower bound.
@@ -157,7 +157,7 @@ pub struct Bounds {
     pub high: f64,
 }
 
-impl From<IntervalEstimate> for Bounds {
+impl From<IntervalEstimate> for ReportedInterval {
     fn from(of: IntervalEstimate) -> Self {
         Self { value: of.value, low: of.low, high: of.high }
     }
@@ -167,9 +167,9 @@ impl From<IntervalEstimate> for Bounds {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct BesideBaseline {
     /// As a multiple; none where a value is 0.
-    pub ratio: Option<Bounds>,
+    pub ratio: Option<ReportedInterval>,
     /// What it is more.
-    pub difference: Bounds,
+    pub difference: ReportedInterval,
     /// `more`, `less`, `cannot tell`, `too few`.
     pub finding: &'static str,
 }
@@ -180,9 +180,9 @@ pub fn values(records: &[StartRecord], arm: usize, load: usize, key: &str) -> Ve
     of_arm.filter_map(|record| record.loads.get(load)?.values.get(key).copied()).collect()
 }
 
-impl Findings {
+impl BakeoffFindings {
     /// What `records` say.
-    pub fn of(compared: &Compared<'_>, records: &[StartRecord], ended: &'static str) -> Self {
+    pub fn of(compared: &ComparedArms<'_>, records: &[StartRecord], ended: &'static str) -> Self {
         let bootstrap = Bootstrap::default();
         let load = |(index, name): (usize, &&str)| LoadFindings {
             name: (*name).to_owned(),
@@ -207,7 +207,7 @@ impl Findings {
 
 /// None where no start has the figure, or where it counts what never happened.
 fn of_measure(
-    compared: &Compared<'_>,
+    compared: &ComparedArms<'_>,
     records: &[StartRecord],
     load: usize,
     measure: &'static Measure,
@@ -223,7 +223,7 @@ fn of_measure(
         let is_few = values.len() < SAMPLES_MIN || baseline.len() < SAMPLES_MIN;
         ArmFindings {
             name: compared.arms[index].to_owned(),
-            median: bootstrap.median(&values).map(Bounds::from),
+            median: bootstrap.median(&values).map(ReportedInterval::from),
             beside: comparison.map(|comparison| beside(&comparison, is_few)),
             values,
         }
@@ -233,19 +233,19 @@ fn of_measure(
 
 fn beside(comparison: &ArmComparison, is_few: bool) -> BesideBaseline {
     BesideBaseline {
-        ratio: comparison.ratio.map(Bounds::from),
+        ratio: comparison.ratio.map(ReportedInterval::from),
         difference: comparison.difference.into(),
         finding: match comparison.finding {
             _ if is_few => "too few",
-            Finding::More => "more",
-            Finding::Less => "less",
-            Finding::CannotTell => "cannot tell",
+            ArmVerdict::More => "more",
+            ArmVerdict::Less => "less",
+            ArmVerdict::CannotTell => "cannot tell",
         },
     }
 }
 
 /// Each note once, with the arm and how often it was so.
-fn notes(compared: &Compared<'_>, records: &[StartRecord], load: usize) -> Vec<String> {
+fn notes(compared: &ComparedArms<'_>, records: &[StartRecord], load: usize) -> Vec<String> {
     let mut counted = std::collections::BTreeMap::<(usize, &str), usize>::new();
     for record in records {
         if let Some(note) = record.loads.get(load).and_then(|load| load.note.as_deref()) {
@@ -270,10 +270,10 @@ mod tests {
         StartRecord { arm, took_s: 1.0, loads: vec![LoadRecord { values, ..LoadRecord::default() }] }
     }
 
-    fn findings(records: &[StartRecord]) -> Findings {
+    fn findings(records: &[StartRecord]) -> BakeoffFindings {
         let compared =
-            Compared { title: "t", arms: vec!["a", "b"], loads: vec![""], baseline: 0, measures: OF_COMMANDS };
-        Findings::of(&compared, records, "narrow")
+            ComparedArms { title: "t", arms: vec!["a", "b"], loads: vec![""], baseline: 0, measures: OF_COMMANDS };
+        BakeoffFindings::of(&compared, records, "narrow")
     }
 
     #[test]

@@ -47,13 +47,13 @@ pub struct MemoryPoint {
 }
 
 /// The records of a comparison, in memory and in their file.
-pub struct Journal {
+pub struct ResultJournal {
     /// What was measured so far.
     pub records: Vec<StartRecord>,
     file: Option<(File, PathBuf)>,
 }
 
-impl Journal {
+impl ResultJournal {
     /// Kept nowhere.
     pub fn in_memory() -> Self {
         Self { records: Vec::new(), file: None }
@@ -159,9 +159,10 @@ mod tests {
         StartRecord { arm, took_s: 2.0, loads: vec![LoadRecord { values, ..LoadRecord::default() }] }
     }
 
-    fn resumed(path: &Path) -> Journal {
+    fn resumed(path: &Path) -> ResultJournal {
         let subject = "what".to_owned();
-        Journal::resume(path, &subject, |begun: &String| *begun == subject).unwrap_or_else(|_| panic!("it goes on"))
+        ResultJournal::resume(path, &subject, |begun: &String| *begun == subject)
+            .unwrap_or_else(|_| panic!("it goes on"))
     }
 
     #[test]
@@ -186,12 +187,12 @@ mod tests {
     fn results_of_something_else_and_damaged_ones_are_refused() {
         let place = tempfile::tempdir().expect("a directory");
         let path = place.path().join("results");
-        assert!(Journal::begin(&path, &"one").is_ok());
-        assert!(Journal::begin(&path, &"one").is_err(), "nothing is written over");
-        assert!(Journal::resume(&path, &"two".to_owned(), |begun: &String| begun == "two").is_err());
+        assert!(ResultJournal::begin(&path, &"one").is_ok());
+        assert!(ResultJournal::begin(&path, &"one").is_err(), "nothing is written over");
+        assert!(ResultJournal::resume(&path, &"two".to_owned(), |begun: &String| begun == "two").is_err());
         std::fs::write(&path, "\"one\"\nrubbish\n{\"arm\":0,\"took_s\":1,\"loads\":[]}\n").expect("written");
-        assert!(Journal::resume(&path, &"one".to_owned(), |_: &String| true).is_err());
+        assert!(ResultJournal::resume(&path, &"one".to_owned(), |_: &String| true).is_err());
         std::fs::write(&path, "").expect("written");
-        assert!(Journal::resume(&path, &"one".to_owned(), |_: &String| true).is_err());
+        assert!(ResultJournal::resume(&path, &"one".to_owned(), |_: &String| true).is_err());
     }
 }

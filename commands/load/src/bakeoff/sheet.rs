@@ -1,6 +1,6 @@
 //! A comparison as one page: each figure of each load as intervals, one arm below the other; memory over time; the tables of the report.
 
-use super::findings::{Findings, LoadFindings, MeasureFindings, MeasureUnit};
+use super::findings::{BakeoffFindings, LoadFindings, MeasureFindings, MeasureUnit};
 use super::journal::StartRecord;
 use super::shown;
 use crate::page::HtmlPage;
@@ -8,7 +8,7 @@ use crate::plots::{Axis, IntervalRow, Marks, Plot, Scale, Series, intervals, plo
 use std::collections::BTreeMap;
 
 /// The page's text.
-pub fn page(findings: &Findings, records: &[StartRecord]) -> Result<HtmlPage, String> {
+pub fn page(findings: &BakeoffFindings, records: &[StartRecord]) -> Result<HtmlPage, String> {
     let mut page = HtmlPage::new(&findings.title);
     page.paragraph(&shown::head(findings));
     page.paragraph(
@@ -61,7 +61,7 @@ fn scale(measure: &MeasureFindings) -> (f64, &'static str) {
     }
 }
 
-fn caption(findings: &Findings, measure: &MeasureFindings) -> String {
+fn caption(findings: &BakeoffFindings, measure: &MeasureFindings) -> String {
     let of_arm = |arm: &super::findings::ArmFindings| {
         let beside = arm.beside?;
         let word = shown::word(measure.measure.is_more_better, &beside);
@@ -72,7 +72,11 @@ fn caption(findings: &Findings, measure: &MeasureFindings) -> String {
     format!("Beside {}: {}.", findings.baseline, all.join("; "))
 }
 
-fn memory_over_time(findings: &Findings, records: &[StartRecord], load: usize) -> Result<Option<String>, String> {
+fn memory_over_time(
+    findings: &BakeoffFindings,
+    records: &[StartRecord],
+    load: usize,
+) -> Result<Option<String>, String> {
     let series: Vec<Series> =
         findings.arms.iter().enumerate().filter_map(|(arm, name)| memory_of(records, arm, load, name)).collect();
     if series.is_empty() {
@@ -103,7 +107,7 @@ fn memory_of(records: &[StartRecord], arm: usize, load: usize, name: &str) -> Op
     (!points.is_empty()).then(|| Series { name: name.to_owned(), points, band: None, marks: Marks::Both })
 }
 
-fn table(page: &mut HtmlPage, findings: &Findings, load: &LoadFindings) {
+fn table(page: &mut HtmlPage, findings: &BakeoffFindings, load: &LoadFindings) {
     let beside = format!("beside {}", findings.baseline);
     let mut rows = Vec::new();
     for measure in &load.measures {

@@ -1,12 +1,12 @@
 //! What a comparison says to people.
 
-use super::findings::{ArmFindings, BesideBaseline, Bounds, Findings, MeasureFindings, MeasureUnit};
+use super::findings::{ArmFindings, BakeoffFindings, BesideBaseline, MeasureFindings, MeasureUnit, ReportedInterval};
 use ::load::bakeoff::comparison::SAMPLES_MIN;
 use std::fmt::Write;
 use terminal::{Align, TextTable};
 
 /// The whole report; `is_long` has every figure.
-pub fn report(findings: &Findings, is_long: bool) -> String {
+pub fn report(findings: &BakeoffFindings, is_long: bool) -> String {
     let mut text = format!("{}: {}\n", findings.title, head(findings));
     let mut is_shortened = false;
     for load in &findings.loads {
@@ -32,7 +32,7 @@ pub fn report(findings: &Findings, is_long: bool) -> String {
 }
 
 /// How much was measured, and why no more.
-pub fn head(findings: &Findings) -> String {
+pub fn head(findings: &BakeoffFindings) -> String {
     let spent = terminal::duration_coarse(std::time::Duration::from_secs_f64(findings.spent_s.max(0.0)));
     let is_of_commands = findings.loads.iter().all(|load| load.name.is_empty());
     let starts = mh_kit::report::counted(findings.starts as u64, if is_of_commands { "run" } else { "start" });
@@ -48,8 +48,10 @@ fn indented(mut row: [String; 5]) -> [String; 5] {
 pub fn row(measure: &MeasureFindings, arm: &ArmFindings) -> [String; 5] {
     let unit = measure.measure.unit;
     let (median, bounds) = match arm.median {
-        Some(Bounds { value, .. }) if arm.values.len() < SAMPLES_MIN => (unit.text(value), "-".to_owned()),
-        Some(Bounds { value, low, high }) => (unit.text(value), format!("{} to {}", unit.text(low), unit.text(high))),
+        Some(ReportedInterval { value, .. }) if arm.values.len() < SAMPLES_MIN => (unit.text(value), "-".to_owned()),
+        Some(ReportedInterval { value, low, high }) => {
+            (unit.text(value), format!("{} to {}", unit.text(low), unit.text(high)))
+        }
         None => ("-".to_owned(), "-".to_owned()),
     };
     let beside =
@@ -74,7 +76,7 @@ pub fn in_percent(beside: &BesideBaseline) -> Option<String> {
 /// Where a value is 0, there is no percentage.
 pub fn difference(unit: MeasureUnit, beside: &BesideBaseline) -> String {
     let signed = |value: f64| format!("{}{}", if value < 0.0 { "-" } else { "+" }, unit.text(value.abs()));
-    let Bounds { value, low, high } = beside.difference;
+    let ReportedInterval { value, low, high } = beside.difference;
     format!("{} ({} to {})", signed(value), signed(low), signed(high))
 }
 

@@ -1,10 +1,11 @@
 //! The command line of `mh load`, with the spellings of sysbench and pgbench where they mean the same.
 
-use ::load::arrivals::RateProfile;
+use super::study_args::StudyArgs;
+use ::load::arrivals::{RateProfile, Spacing};
 use ::load::course::{Overload, QUEUE_MAX};
 use ::load::distribution::{KeyDistribution, Special};
 use ::load::session::SqlDialect;
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use terminal::parse_duration;
 /// A transaction has three clocks: when it was due, when it was sent, when it was done. Response time counts from when it was due, so that a
 /// server that stands still is seen; service time counts from when it was sent. The load goes where TARGET says and nowhere else.
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("open").args(["rate", "find_max"]).multiple(true)))]
 pub struct LoadArgs {
     /// What to load: postgres://USER@HOST/DATABASE, mysql://..., sqlite:FILE, echo (a server of our own), echo:HOST:PORT [default: a new SQLite database]
     #[arg(value_name = "TARGET")]
@@ -82,7 +84,7 @@ pub struct LoadArgs {
     pub rate: Option<RateProfile>,
 
     /// How transactions of --rate lie beside each other
-    #[arg(long, value_enum, value_name = "HOW", default_value = "poisson", requires = "rate")]
+    #[arg(long, value_enum, value_name = "HOW", default_value = "poisson", requires = "open")]
     pub arrivals: ArrivalsArg,
 
     /// Transactions a second of all connections, each by a clock of its own; 0 is flat out
@@ -100,6 +102,9 @@ pub struct LoadArgs {
     /// Let the time of thought vary exponentially
     #[arg(long, requires = "think")]
     pub think_varies: bool,
+
+    #[command(flatten)]
+    pub study: StudyArgs,
 
     /// What becomes of transactions that are due while every connection is busy: queue, queue:COUNT, drop
     #[arg(long, value_name = "HOW", default_value = "queue", value_parser = parse_overload)]
@@ -212,6 +217,15 @@ pub enum ArrivalsArg {
     Poisson,
     /// All gaps alike
     Fixed,
+}
+
+impl From<ArrivalsArg> for Spacing {
+    fn from(arrivals: ArrivalsArg) -> Self {
+        match arrivals {
+            ArrivalsArg::Poisson => Self::Poisson,
+            ArrivalsArg::Fixed => Self::Fixed,
+        }
+    }
 }
 
 /// LIMIT: a run that is forgotten ends.

@@ -1,6 +1,6 @@
 //! What a run is to be, from the command line: target, workload, arrivals. Makes what has to be made first.
 
-use super::args::{ActionArg, ArrivalsArg, LoadArgs};
+use super::args::{ActionArg, LoadArgs};
 use super::echo_process::EchoProcess;
 use super::stopping::Stopping;
 use super::{NAME, environment};
@@ -125,11 +125,7 @@ fn load_plan(args: &LoadArgs) -> Result<LoadPlan, Failure> {
 
 fn arrivals(args: &LoadArgs) -> Result<ArrivalModel, Failure> {
     if let Some(rate) = &args.rate {
-        let spacing = match args.arrivals {
-            ArrivalsArg::Poisson => Spacing::Poisson,
-            ArrivalsArg::Fixed => Spacing::Fixed,
-        };
-        return Ok(ArrivalModel::Open { rate: rate.clone(), spacing });
+        return Ok(ArrivalModel::Open { rate: rate.clone(), spacing: Spacing::from(args.arrivals) });
     }
     match args.tx_rate {
         Some(rate) if rate != 0.0 => {

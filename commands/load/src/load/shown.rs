@@ -14,11 +14,7 @@ use terminal::{Align, TextTable};
 
 /// What begins, in one line.
 pub fn opening(prepared: &PreparedLoad) -> String {
-    let plan = &prepared.plan;
-    let how = arrivals(plan);
-    let time = terminal::duration(plan.duration);
-    let connections = mh_kit::report::counted(plan.clients as u64, "connection");
-    format!("'{}' on {}: {connections}, {how}, for {time}", prepared.workload_name, prepared.name)
+    opening_of(prepared, &format!("{}, for", arrivals(&prepared.plan)))
 }
 
 /// When transactions are due.
@@ -32,6 +28,13 @@ pub fn arrivals(plan: &LoadPlan) -> String {
         ArrivalModel::Open { rate, spacing: Spacing::Fixed } => format!("{rate} a second, evenly"),
         ArrivalModel::Clocked { rate, .. } => format!("{rate} a second, each connection by its own clock"),
     }
+}
+
+/// What begins, with how it is done up to the time of a run.
+pub fn opening_of(prepared: &PreparedLoad, how: &str) -> String {
+    let time = terminal::duration(prepared.plan.duration);
+    let connections = mh_kit::report::counted(prepared.plan.clients as u64, "connection");
+    format!("'{}' on {}: {connections}, {how} {time}", prepared.workload_name, prepared.name)
 }
 
 /// Names of the columns of [`interval`].

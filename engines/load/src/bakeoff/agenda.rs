@@ -22,7 +22,7 @@ pub struct Agenda {
 
 /// What is there already.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
+pub struct AgendaProgress<'a> {
     /// Starts that were measured to their end.
     pub starts: usize,
     /// Of each thing that is compared, of each arm, the values.
@@ -55,7 +55,7 @@ pub enum WhyEnough {
 
 impl Agenda {
     /// What to do after `progress`. Only whole rounds are judged, so that every arm has as many values.
-    pub fn next(&self, progress: &Progress<'_>, bootstrap: &Bootstrap) -> NextStart {
+    pub fn next(&self, progress: &AgendaProgress<'_>, bootstrap: &Bootstrap) -> NextStart {
         let arms = self.arms.max(1);
         let (round, place) = (progress.starts / arms, progress.starts % arms);
         if place == 0 {
@@ -67,7 +67,7 @@ impl Agenda {
         NextStart::Of(order.next().unwrap_or(0))
     }
 
-    fn is_enough(&self, rounds: usize, progress: &Progress<'_>, bootstrap: &Bootstrap) -> Option<WhyEnough> {
+    fn is_enough(&self, rounds: usize, progress: &AgendaProgress<'_>, bootstrap: &Bootstrap) -> Option<WhyEnough> {
         if rounds >= self.least.max(SAMPLES_MIN) && self.is_narrow(progress, bootstrap) {
             return Some(WhyEnough::Narrow);
         }
@@ -80,7 +80,7 @@ impl Agenda {
     }
 
     /// Whether every arm's multiple is known well enough. One that cannot be formed is not waited for.
-    fn is_narrow(&self, progress: &Progress<'_>, bootstrap: &Bootstrap) -> bool {
+    fn is_narrow(&self, progress: &AgendaProgress<'_>, bootstrap: &Bootstrap) -> bool {
         let is_wide = |samples: &Vec<Vec<f64>>| {
             let Some(baseline) = samples.get(progress.baseline) else { return false };
             let of_others = samples.iter().enumerate().filter(|(arm, _)| *arm != progress.baseline);
@@ -98,7 +98,7 @@ mod tests {
     const AGENDA: Agenda = Agenda { arms: 2, least: 5, most: 9, relative_width: 0.02, budget: None };
 
     fn after(starts: usize, samples: &[Vec<Vec<f64>>], spent_s: u64, agenda: &Agenda) -> NextStart {
-        let progress = Progress { starts, samples, baseline: 0, spent: Duration::from_secs(spent_s) };
+        let progress = AgendaProgress { starts, samples, baseline: 0, spent: Duration::from_secs(spent_s) };
         agenda.next(&progress, &Bootstrap::default())
     }
 

@@ -1,0 +1,24 @@
+//! Options of `mh load` that make several runs: a search for the highest rate, a sweep over connections or rates.
+
+use ::load::goal::LatencyGoal;
+use clap::Args;
+
+/// Said at each option: a heading of the whole would be that of all options behind it.
+const HEADING: &str = "Several runs, each of --time";
+
+/// What several runs are to find out.
+#[derive(Args, Debug)]
+pub struct StudyArgs {
+    /// Find the highest rate that meets a goal for response times: p99<10ms, or several as in p50<1ms,p99.9<20ms (also mean and max)
+    #[arg(long, help_heading = HEADING, value_name = "GOAL", conflicts_with_all = ["rate", "tx_rate", "think", "events", "hgrm"])]
+    pub find_max: Option<LatencyGoal>,
+
+    /// Search until the rates that meet and miss the goal differ by this many per cent at most
+    #[arg(long, help_heading = HEADING, value_name = "PERCENT", default_value = "5", requires = "find_max", value_parser = parse_within)]
+    pub find_within: f64,
+}
+
+fn parse_within(text: &str) -> Result<f64, String> {
+    let percent = text.trim_end_matches('%').parse::<f64>().ok().filter(|percent| (0.5..=50.0).contains(percent));
+    percent.ok_or_else(|| "it is from 0.5 to 50 per cent".to_owned())
+}
