@@ -3,7 +3,7 @@
 use crate::place::{Place, binary, wait_until};
 use serde_json::Value;
 use std::process::{Command, Stdio};
-use testkit::program::{Exit, ProgramOutcome, TestProgram};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 fn load(place: &Place, arguments: &[&str]) -> ProgramOutcome {
     let words = std::iter::once("load").chain(arguments.iter().copied());
@@ -244,4 +244,29 @@ fn the_highest_rate_that_holds_a_goal_is_found_or_the_generator_is_blamed() {
         }
         None => assert!(matches!(outcome.exit, Exit::Code(1 | 3)), "{answer}"),
     }
+}
+
+#[test]
+fn a_live_run_is_refused_where_there_is_no_screen() {
+    let place = Place::new();
+    let outcome = load(&place, &["echo", "--events", "10", "--live"]);
+    assert_eq!((outcome.exit, outcome.stdout.as_slice()), (Exit::Code(2), &b""[..]));
+    let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    assert!(said.contains("--live needs a terminal"), "{said}");
+}
+
+#[test]
+fn a_live_run_has_a_screen_and_its_key_ends_it_with_the_report() {
+    let place = Place::new();
+    if TestProgram::find("script").is_none() {
+        return left_out("there is no script(1)");
+    }
+    let line = "timeout --foreground 60 $mh load echo -T 600 -P 0.2 --live --html page.html; echo rc $?";
+    place.write("on-terminal", line);
+    let outcome = place.shell("printf q | TERM=xterm script -qec 'sh on-terminal' /dev/null");
+    let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    let (shown, left) = text.split_once("\u{1b}[?1049l").expect("the screen was left");
+    assert!(shown.contains("\u{1b}[?1049h"), "{shown}");
+    assert!(left.contains("transactions in ") && !left.contains("rc 124") && !left.contains("rc 1\r"), "{left}");
+    assert_eq!(place.names(), ["on-terminal", "page.html"]);
 }

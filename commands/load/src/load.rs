@@ -4,6 +4,7 @@ mod args;
 mod echo_process;
 mod history;
 mod html;
+mod live;
 pub(crate) mod plan;
 mod report;
 mod search;
@@ -18,6 +19,7 @@ use ::load::run::{IntervalReport, RunReport, Watcher, run as run_load};
 pub(crate) use args::{ActionArg, LoadArgs};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use history::{History, MomentMaker};
+use live::LiveRun;
 use mh_kit::context::Context;
 use mh_kit::descriptors;
 use mh_kit::entry::{Entry, Group, Signals};
@@ -51,6 +53,10 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if let Some(server) = &args.serve_echo {
         return echo_process::serve(server);
     }
+    if args.live && !context.terminals.have_a_screen() {
+        let message = "--live needs a terminal as its standard input and output, and TERM".to_owned();
+        return Err(Failure::Usage { command: NAME, message });
+    }
     make_room(args.connections as usize)?;
     let stopping = Stopping::begin().map_err(|error| environment(format!("could not hold back signals: {error}")))?;
     if args.action != ActionArg::Run {
@@ -68,17 +74,25 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         return search::find(context, &args, &mut prepared, &stopping, goal);
     }
     context.messages.note(NAME, &shown::opening(&prepared));
-    let kept = page.is_some().then(|| (MomentMaker::new(&prepared.plan), History::default()));
-    let mut watcher = Lines { args: &args, stopping: &stopping, failed: None, kept };
+    let live = if args.live { Some(LiveRun::begin(&prepared)?) } else { None };
+    let mut watcher = RunWatcher {
+        args: &args,
+        stopping: &stopping,
+        failed: None,
+        moments: MomentMaker::new(&prepared.plan),
+        history: page.is_some().then(History::default),
+        live,
+    };
     let workload = std::sync::Arc::clone(&prepared.workload);
     let report = run_load(&prepared.plan, &prepared.target, &*workload, prepared.meter.as_mut(), &mut watcher);
-    let Lines { failed, kept, .. } = watcher;
+    let RunWatcher { failed, history, live, .. } = watcher;
+    live.into_iter().for_each(LiveRun::end);
     let report = report.map_err(environment)?;
     if let Some(failure) = failed {
         return Err(failure);
     }
     let outcome = conclude(context, &args, &prepared, &report)?;
-    if let (Some(page), Some((_, history))) = (page, kept) {
+    if let Some((page, history)) = page.zip(history) {
         page.write(&html::page(&prepared, &report, &history)).map_err(environment)?;
     }
     Ok(outcome)
@@ -133,32 +147,50 @@ fn conclude(
 /// For whoever forgot it: which error says so is every database's own affair.
 const HINT_PREPARE: &str = "the workload's tables are made by the same command line with prepare behind the workload";
 
-/// A line for each interval.
-struct Lines<'a> {
+/// A line for each interval, or a screen of them; for a page they are kept.
+struct RunWatcher<'a> {
     args: &'a LoadArgs,
     stopping: &'a Stopping,
     failed: Option<Failure>,
-    /// For a page.
-    kept: Option<(MomentMaker, History)>,
+    moments: MomentMaker,
+    history: Option<History>,
+    live: Option<LiveRun>,
 }
 
-impl Watcher for Lines<'_> {
+impl RunWatcher<'_> {
+    fn keep(&mut self, report: &IntervalReport<'_>) {
+        if self.history.is_none() && self.live.is_none() {
+            return;
+        }
+        let moment = self.moments.moment(report);
+        if let Some(live) = &self.live {
+            live.show(moment.clone(), report.ledger);
+        }
+        if let Some(history) = &mut self.history {
+            history.push(moment);
+        }
+    }
+
+    fn print(&mut self, text: &str) {
+        if let Err(failure) = print_as(NAME, text) {
+            self.failed = Some(failure);
+        }
+    }
+}
+
+impl Watcher for RunWatcher<'_> {
     fn begins(&mut self) {
-        if !self.args.json {
-            self.failed = print_as(NAME, &shown::heading()).err();
+        if !self.args.json && self.live.is_none() {
+            self.print(&shown::heading());
         }
     }
 
     fn interval(&mut self, report: &IntervalReport<'_>) -> bool {
-        if let Some((maker, history)) = &mut self.kept {
-            history.push(maker.moment(report));
-        }
-        let text = match self.args.json {
-            true => json_line(&report::interval(report)),
-            false => shown::interval(report),
-        };
-        if let Err(failure) = print_as(NAME, &text) {
-            self.failed = Some(failure);
+        self.keep(report);
+        match (&self.live, self.args.json) {
+            (Some(_), _) => {}
+            (None, true) => self.print(&json_line(&report::interval(report))),
+            (None, false) => self.print(&shown::interval(report)),
         }
         self.failed.is_none()
     }

@@ -146,6 +146,10 @@ pub struct LoadArgs {
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<PathBuf>,
 
+    /// Show the run on a screen of its own while it goes on; its report is printed behind it
+    #[arg(long, conflicts_with = "json")]
+    pub live: bool,
+
     /// Write a page with plots of the run into FILE, for a browser without a network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

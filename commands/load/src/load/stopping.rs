@@ -17,6 +17,8 @@ impl Stopping {
         std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
             while let Ok(signal) = signals.wait() {
                 if seen.swap(true, Ordering::Relaxed) {
+                    // A screen must not outlive the program.
+                    terminal::full_screen::give_back();
                     die_by(signal);
                 }
             }

@@ -24,7 +24,9 @@ impl TimeBuckets {
 
     /// Adds `count` times of `ns`.
     pub fn add(&mut self, ns: u64, count: u64) {
-        *self.0.entry(bucket(ns)).or_default() += count;
+        if count > 0 {
+            *self.0.entry(bucket(ns)).or_default() += count;
+        }
     }
 
     /// Adds all of another.
