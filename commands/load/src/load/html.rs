@@ -182,7 +182,7 @@ fn throughput(page: &mut HtmlPage, course: &Course<'_>) {
         course,
         ("Transactions a second", "a second", Scale::Linear),
         series,
-        "Done, and offered if a rate was asked for.",
+        "Those that succeeded, and those that were due if a rate was asked for.",
     );
 }
 
