@@ -162,7 +162,7 @@ impl RunWatcher<'_> {
         if self.history.is_none() && self.live.is_none() {
             return;
         }
-        let moment = self.moments.moment(report);
+        let Some(moment) = self.moments.moment(report) else { return };
         if let Some(live) = &self.live {
             live.show(moment.clone(), report.ledger);
         }

@@ -87,6 +87,8 @@ pub struct IntervalRow {
 
 /// Colours of the style.
 const COLOURS: usize = 6;
+/// Lines of more points are thinner, or they would hide each other.
+const POINTS_WIDE: usize = 150;
 const DASHES: [&str; 4] = ["", "7 4", "2 3", "9 3 2 3"];
 /// The size of a picture in its own units; the page scales it.
 const WIDTH: f64 = 500.0;
@@ -213,7 +215,7 @@ fn legend(plot: &Plot<'_>) -> (String, f64) {
         let middle = 34.0 + row;
         group(&mut svg, index, &series.name);
         if series.marks != Marks::Dots {
-            line(&mut svg, index, &format!("M{at:.1} {middle}h24"));
+            line(&mut svg, index, 1.8, &format!("M{at:.1} {middle}h24"));
         }
         if series.marks != Marks::Line {
             dots(&mut svg, &dot(index, at + 12.0, middle));
@@ -261,7 +263,7 @@ fn draw_series(svg: &mut String, index: usize, series: &Series, x: &Ruler, y: &R
     }
     let places: Vec<Option<(f64, f64)>> = series.points.iter().map(|point| x.at(point.0).zip(y.at(point.1))).collect();
     if series.marks != Marks::Dots {
-        line(svg, index, &stroke(&places));
+        line(svg, index, if places.len() > POINTS_WIDE { 1.0 } else { 1.8 }, &stroke(&places));
     }
     if series.marks != Marks::Line {
         dots(svg, &places.iter().flatten().map(|(x, y)| dot(index, *x, *y)).collect::<String>());
@@ -305,12 +307,12 @@ fn group(svg: &mut String, index: usize, name: &str) {
     put(svg, format_args!("<g class=\"s{}\"><title>{}</title>", index % COLOURS, escaped(name)));
 }
 
-fn line(svg: &mut String, index: usize, path: &str) {
+fn line(svg: &mut String, index: usize, width: f64, path: &str) {
     let dashes = DASHES[index % DASHES.len()];
     put(
         svg,
         format_args!(
-            "<path d=\"{path}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.8\" stroke-linecap=\"round\" stroke-linejoin=\"round\" stroke-dasharray=\"{dashes}\"/>"
+            "<path d=\"{path}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"{width}\" stroke-linecap=\"round\" stroke-linejoin=\"round\" stroke-dasharray=\"{dashes}\"/>"
         ),
     );
 }

@@ -79,29 +79,40 @@ impl LoadMoment {
 
 /// Makes moments of intervals.
 pub struct MomentMaker {
-    plan: LoadPlan,
+    arrivals: ArrivalModel,
+    warmup_s: f64,
+    duration_s: f64,
     own_cpu_ns: u64,
 }
 
 impl MomentMaker {
     /// For a run that is about to begin.
     pub fn new(plan: &LoadPlan) -> Self {
-        Self { plan: plan.clone(), own_cpu_ns: process_cpu_ns() }
+        Self {
+            arrivals: plan.arrivals.clone(),
+            warmup_s: plan.warmup.as_secs_f64(),
+            duration_s: plan.duration.as_secs_f64(),
+            own_cpu_ns: process_cpu_ns(),
+        }
     }
 
-    /// What is kept of an interval.
-    pub fn moment(&mut self, report: &IntervalReport<'_>) -> LoadMoment {
+    /// What is kept of an interval; none of one that is mostly the wait for the last replies, in which nothing is due.
+    pub fn moment(&mut self, report: &IntervalReport<'_>) -> Option<LoadMoment> {
         let (ledger, response) = (report.ledger, report.ledger.response());
-        let elapsed_s = report.elapsed.as_secs_f64();
+        let at_s = report.at_seconds.min(self.duration_s);
+        let elapsed_s = report.elapsed.as_secs_f64() - (report.at_seconds - at_s);
+        if elapsed_s * 2.0 < report.elapsed.as_secs_f64() {
+            return None;
+        }
         let now_ns = process_cpu_ns();
-        let until_s = report.at_seconds + self.plan.warmup.as_secs_f64();
+        let until_s = at_s + self.warmup_s;
         let of = |(_, percent): (&str, f64)| response.percentile_ns(percent);
-        LoadMoment {
-            at_s: report.at_seconds,
+        Some(LoadMoment {
+            at_s,
             elapsed_s,
             is_warmup: report.is_warmup,
             counts: MomentCounts {
-                offered: offered(&self.plan.arrivals, (until_s - elapsed_s).max(0.0), until_s),
+                offered: offered(&self.arrivals, (until_s - elapsed_s).max(0.0), until_s),
                 sent: ledger.sent,
                 done: ledger.succeeded(),
                 failed: ledger.failures(),
@@ -113,7 +124,7 @@ impl MomentMaker {
             slip_max_ns: longest_ns(&ledger.slip),
             cost: report.cost.map(|cost| MomentCost { cpu_ns: cost.cpu_ns(), memory_bytes: cost.memory_bytes }),
             own_cpu_ns: now_ns.saturating_sub(std::mem::replace(&mut self.own_cpu_ns, now_ns)),
-        }
+        })
     }
 }
 
@@ -136,8 +147,8 @@ fn offered(arrivals: &ArrivalModel, from_s: f64, until_s: f64) -> Option<f64> {
     }
 }
 
-/// LIMIT: of a page; more than its plots have places for, and some megabytes.
-const MOMENTS_MAX: usize = 2000;
+/// LIMIT: of a page; its plots have room for about so many points, and they take some megabytes at most.
+const MOMENTS_MAX: usize = 600;
 
 /// The moments of a run.
 pub struct History {

@@ -41,8 +41,11 @@ fn conclusion(page: &mut HtmlPage, prepared: &PreparedLoad, report: &RunReport) 
     }
     let (done, seconds) = (terminal::integer(report.ledger.succeeded()), report.elapsed.as_secs_f64());
     if report.ledger.succeeded() > 0 {
-        for line in shown::verdict(prepared, report).lines() {
-            page.verdict(line);
+        let text = shown::verdict(prepared, report);
+        let mut lines = text.lines();
+        page.verdict(lines.next().unwrap_or_default());
+        for advice in lines {
+            page.paragraph(advice);
         }
     }
     page.paragraph(&format!("{done} transactions in {seconds:.1} s: {:.1} a second", report.rate()));

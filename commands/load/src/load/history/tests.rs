@@ -2,6 +2,7 @@
 
 use super::*;
 use ::load::arrivals::{RateProfile, Spacing, Think};
+use std::time::Duration;
 
 /// An interval of a second in which `done` transactions took `ns` each.
 pub fn moment(at_s: f64, done: u64, ns: u64) -> LoadMoment {
@@ -56,4 +57,21 @@ fn what_was_due_is_the_area_below_the_rate() {
     let due = |from, until| offered(&open, from, until).expect("it is open");
     assert!((due(0.0, 10.0) - 500.0).abs() < 1e-6 && (due(20.0, 21.0) - 100.0).abs() < 1e-6);
     assert_eq!(offered(&ArrivalModel::Closed(Think { mean_ns: 0, is_exponential: false }), 0.0, 1.0), None);
+}
+
+#[test]
+fn the_wait_for_the_last_replies_is_no_interval() {
+    let arrivals = ArrivalModel::Clocked { rate: 100.0, jitter_ns: None };
+    let mut maker = MomentMaker { arrivals, warmup_s: 0.0, duration_s: 10.0, own_cpu_ns: 0 };
+    let ledger = ::load::ledger::Ledger::default();
+    let mut at = |at_seconds| {
+        let elapsed = Duration::from_secs(1);
+        maker.moment(&IntervalReport { at_seconds, elapsed, ledger: &ledger, cost: None, is_warmup: false })
+    };
+    assert_eq!(at(9.5).map(|moment| (moment.at_s, moment.counts.offered)), Some((9.5, Some(100.0))));
+    assert_eq!(
+        at(10.25).map(|moment| (moment.at_s, moment.elapsed_s, moment.counts.offered)),
+        Some((10.0, 0.75, Some(75.0)))
+    );
+    assert!(at(10.75).is_none());
 }
