@@ -1,6 +1,7 @@
 //! The acceptance tests: the program as it is shipped, on real files, against the tools that people have.
 //! Everything that needs only a library's functions is tested beside those.
 
+mod bakeoff;
 mod bindings;
 mod cli;
 mod corpus;

@@ -42,6 +42,7 @@ runners! {
     fit_does_and_says_what_is_written_down: "fit";
     innodb_does_and_says_what_is_written_down: "innodb";
     mtwrite_does_and_says_what_is_written_down: "mtwrite";
+    bakeoff_does_and_says_what_is_written_down: "bakeoff";
     load_does_and_says_what_is_written_down: "load";
     timers_does_and_says_what_is_written_down: "timers";
     crew_does_and_says_what_is_written_down: "crew";

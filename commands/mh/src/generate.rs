@@ -105,12 +105,15 @@ fn completed() -> Command {
     let shown = registry::COMMANDS.iter().filter(|entry| entry.group != Group::Hidden);
     let commands = shown.map(|entry| {
         let whole = (entry.command)();
-        let arguments = whole.get_arguments().filter(|argument| !argument.is_hide_set()).cloned();
+        let arguments: Vec<_> = whole.get_arguments().filter(|argument| !argument.is_hide_set()).cloned().collect();
+        let is_shown = |member: &clap::Id| arguments.iter().any(|argument| argument.get_id() == member);
+        let groups: Vec<_> = whole.get_groups().filter(|group| group.get_args().all(is_shown)).cloned().collect();
         let command = Command::new(entry.name)
             .about(whole.get_about().cloned().unwrap_or_default())
             .disable_version_flag(whole.is_disable_version_flag_set())
             .disable_help_flag(whole.is_disable_help_flag_set())
             .args(arguments)
+            .groups(groups)
             .subcommands(whole.get_subcommands().cloned());
         if whole.get_version().is_some() { command.version(env!("CARGO_PKG_VERSION")) } else { command }
     });

@@ -16,6 +16,9 @@ _mh() {
             ",$1")
                 cmd="mh"
                 ;;
+            mh,bakeoff)
+                cmd="mh__subcmd__bakeoff"
+                ;;
             mh,ceiling)
                 cmd="mh__subcmd__ceiling"
                 ;;
@@ -107,12 +110,86 @@ _mh() {
 
     case "${cmd}" in
         mh)
-            opts="-h -V --help --version tamp tar xjobs cp mv rm sum mtwrite innodb sysstat pstime ceiling systime fit timers load crew tour links"
+            opts="-h -V --help --version tamp tar xjobs cp mv rm sum mtwrite innodb sysstat pstime ceiling systime fit timers load bakeoff crew tour links"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__bakeoff)
+            opts="-a -w -p -S -N -i -h --command --resume --results --directory --all --json --html --at-least --runs --at-most --budget --width --warmup --prepare --shell --no-shell --ignore-failure --input --show-output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --results)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at-least)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at-most)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --runs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --width)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --warmup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -w)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prepare)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --input)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -503,7 +580,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__load)
-            opts="-f -s -c -j -M -T -R -P -h --file --tables --table_size --table-size --scale --rand-type --keys --threads --connections --generators --protocol --time --warmup-time --warmup --events --rate --arrivals --tx-rate --tx-jitter --think --think-varies --overload --progress --report-interval --retries --keep-going --rand-seed --seed --server-pid --echo-service --echo-scheduler --json --hgrm --help prepare run cleanup"
+            opts="-f -s -c -j -M -T -R -P -h --file --tables --table_size --table-size --scale --rand-type --keys --threads --connections --generators --protocol --pipeline --time --warmup-time --warmup --events --rate --arrivals --tx-rate --tx-jitter --think --think-varies --find-max --find-within --overload --progress --report-interval --retries --keep-going --rand-seed --seed --server-pid --echo-service --echo-scheduler --json --hgrm --live --html --help prepare run cleanup"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -573,6 +650,10 @@ _mh() {
                     COMPREPLY=($(compgen -W "simple prepared" -- "${cur}"))
                     return 0
                     ;;
+                --pipeline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --time)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -617,6 +698,14 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --find-max)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --find-within)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --overload)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -658,6 +747,10 @@ _mh() {
                     return 0
                     ;;
                 --hgrm)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -42,6 +42,7 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "systime" -d 'Show where the t
 complete -c mh -n "__fish_mh_needs_command" -f -a "fit" -d 'Show how many more users, processes or containers fit, and what binds'
 complete -c mh -n "__fish_mh_needs_command" -f -a "timers" -d 'Show the real cost of timed waits: every call, with two timer slacks'
 complete -c mh -n "__fish_mh_needs_command" -f -a "load" -d 'Put a load on a database at planned times, and see what it took, who was late and what the server paid'
+complete -c mh -n "__fish_mh_needs_command" -f -a "bakeoff" -d 'Compare servers, their settings or two commands fairly: in turns, started anew each time, with intervals'
 complete -c mh -n "__fish_mh_needs_command" -f -a "crew" -d 'Show which runs hold the cores, and control them'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'Try the commands on a real file, step by step'
 complete -c mh -n "__fish_mh_needs_command" -f -a "links" -d 'Make links under the old names: gzip, zstd, xz, sha256sum and their relatives'
@@ -631,6 +632,7 @@ complete -c mh -n "__fish_mh_using_subcommand load" -s c -l connections -l threa
 complete -c mh -n "__fish_mh_using_subcommand load" -s j -l generators -d 'Threads of the generator, which share the connections' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -s M -l protocol -d 'How statements are sent: prepared once a connection, or as text each time' -r -f -a "simple\t'As text each time'
 prepared\t'Prepared once a connection'"
+complete -c mh -n "__fish_mh_using_subcommand load" -l pipeline -d 'Send so many of the workload\'s statements before a reply is waited for; a transaction is all of them (scripts have \\startpipeline)' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -s T -l time -d 'How long it is measured' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -l warmup -l warmup-time -d 'How long it runs before it is measured' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -l events -d 'No more transactions than this' -r
@@ -640,6 +642,8 @@ fixed\t'All gaps alike'"
 complete -c mh -n "__fish_mh_using_subcommand load" -l tx-rate -d 'Transactions a second of all connections, each by a clock of its own; 0 is flat out' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -l tx-jitter -d 'How far a transaction of --tx-rate may lie from its place, in microseconds [default: 10 % of a connection\'s period]' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -l think -d 'How long a connection\'s user thinks between two transactions' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l find-max -d 'Find the highest rate that meets a goal for response times: p99<10ms, or several as in p50<1ms,p99.9<20ms (also mean and max)' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l find-within -d 'Search until the rates that meet and miss the goal differ by this many per cent at most' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -l overload -d 'What becomes of transactions that are due while every connection is busy: queue, queue:COUNT, drop' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -s P -l report-interval -l progress -d 'Report so often' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -l retries -d 'Begin a transaction again so often after a deadlock or a serialization failure' -r
@@ -648,10 +652,31 @@ complete -c mh -n "__fish_mh_using_subcommand load" -l server-pid -d 'The server
 complete -c mh -n "__fish_mh_using_subcommand load" -l echo-service -d 'What the echo server does with requests, in turn: wait TIME, work TIME, COUNTx of it; as in 99xwait:1ms,wait:100ms' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -l echo-scheduler -d 'Who serves the echo server\'s connections: each a thread of its own, or pool:COUNT' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -l hgrm -d 'Write the response times into FILE as percentiles, as HdrHistogram\'s tools read them' -r -F
+complete -c mh -n "__fish_mh_using_subcommand load" -l html -d 'Write a page with plots of the run into FILE, for a browser without a network' -r -F
 complete -c mh -n "__fish_mh_using_subcommand load" -l think-varies -d 'Let the time of thought vary exponentially'
 complete -c mh -n "__fish_mh_using_subcommand load" -l keep-going -d 'Go on when a statement fails or a connection is lost, and count it'
 complete -c mh -n "__fish_mh_using_subcommand load" -l json -d 'Print a JSON object for each interval and one at the end'
+complete -c mh -n "__fish_mh_using_subcommand load" -l live -d 'Show the run on a screen of its own while it goes on; its report is printed behind it'
 complete -c mh -n "__fish_mh_using_subcommand load" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -l results -d 'Where each measurement is kept [default: FILE with .results.jsonl, in this directory; for commands nowhere]' -r -F
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -l directory -d 'Where servers have their data and sockets [default: a temporary directory]' -r -F
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -l html -d 'Write the report as one page with plots' -r -F
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -l at-least -d 'Rounds before it may end [default: 10 for commands, the file\'s for servers]' -r
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -l at-most -l runs -d 'Rounds after which it ends [default: 1000 for commands, the file\'s for servers]' -r
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -l budget -d 'No round begins that would not end within this time [default: 1m for commands, the file\'s for servers]' -r
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -l width -d 'It ends once each multiple is known within so many per cent [default: 2, the file\'s for servers]' -r
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -s w -l warmup -d 'Rounds that are not counted' -r
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -s p -l prepare -d 'A shell command before each run, which is not measured: to drop caches, to remove what the last run made' -r
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -s S -l shell -d 'The shell for the commands' -r
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -l input -d 'A file as standard input of each run [default: nothing]' -r -F
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -l command -d 'Compare shell commands instead: mh bakeoff --command \'sleep 1\' \'sleep 1.1\''
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -l resume -d 'Go on with a comparison that was interrupted, or measure more: with what is in the file of results already'
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -s a -l all -d 'Show every figure, not only the first ones'
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -l json -d 'Print one JSON object instead of tables'
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -s N -l no-shell -d 'No shell: the words of each command are a program and its arguments'
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -s i -l ignore-failure -d 'Count runs that end with an exit code other than 0, too'
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -l show-output -d 'Show what the commands print'
+complete -c mh -n "__fish_mh_using_subcommand bakeoff" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -s n -l count -d 'Print the list COUNT times; 0 goes on until Ctrl-C. On a terminal the default is a live view, elsewhere 1' -r
 complete -c mh -n "__fish_mh_using_subcommand crew; and not __fish_seen_subcommand_from set pause resume wait run" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'

@@ -6,6 +6,7 @@ use super::work_place::WorkPlace;
 use super::{environment, usage};
 use crate::load::{ActionArg, LoadArgs, PreparedLoad, Stopping, make_room, plan};
 use ::load::bakeoff::arm_server::ArmServer;
+use ::load::cost::ServerCost;
 use ::load::late::WhoWasLate;
 use ::load::run::{IntervalReport, RunReport, Watcher, run as run_load};
 use clap::{Args, Command, FromArgMatches};
@@ -224,12 +225,7 @@ struct MemoryWatcher<'a> {
 impl Watcher for MemoryWatcher<'_> {
     fn interval(&mut self, report: &IntervalReport<'_>) -> bool {
         if let Some(cost) = report.cost {
-            let at_s = (report.at_seconds * 1000.0).round() / 1000.0;
-            self.memory.push(MemoryPoint {
-                at_s,
-                resident_bytes: cost.memory_bytes,
-                virtual_bytes: cost.virtual_bytes,
-            });
+            self.memory.push(memory_point(report.at_seconds, &cost));
         }
         true
     }
@@ -237,6 +233,11 @@ impl Watcher for MemoryWatcher<'_> {
     fn wants_to_stop(&mut self) -> bool {
         self.stopping.is_wanted()
     }
+}
+
+fn memory_point(at_s: f64, cost: &ServerCost) -> MemoryPoint {
+    let at_s = (at_s * 1000.0).round() / 1000.0;
+    MemoryPoint { at_s, resident_bytes: cost.memory_bytes, virtual_bytes: cost.virtual_bytes }
 }
 
 fn record(prepared: &PreparedLoad, report: &RunReport, memory: Vec<MemoryPoint>) -> LoadRecord {
@@ -257,6 +258,11 @@ fn record(prepared: &PreparedLoad, report: &RunReport, memory: Vec<MemoryPoint>)
         }
     };
     let done = ledger.succeeded() as f64;
+    let mut memory = memory;
+    // Of a load that is shorter than an interval, the look at its end is the only one.
+    if let Some(cost) = report.cost.filter(|_| memory.is_empty()) {
+        memory.push(memory_point(report.elapsed.as_secs_f64(), &cost));
+    }
     if let Some(cost) = report.cost.filter(|_| done > 0.0) {
         values.insert("cpu_s".to_owned(), cost.cpu_ns() as f64 / 1e9 / done);
         values.extend(cost.switches.map(|switches| ("switches".to_owned(), switches as f64 / done)));

@@ -101,7 +101,7 @@ impl ResultJournal {
         // What an interrupted run left of a line is not kept.
         file.set_len(whole).map_err(|error| failed("write", path, &error))?;
         let mut journal = Self { records, file: Some((file, path.to_owned())) };
-        journal.to_end()?;
+        journal.seek_end()?;
         Ok(journal)
     }
 
@@ -112,7 +112,7 @@ impl ResultJournal {
         Ok(())
     }
 
-    fn to_end(&mut self) -> Result<(), Failure> {
+    fn seek_end(&mut self) -> Result<(), Failure> {
         use std::io::Seek;
         let Some((file, path)) = &mut self.file else { return Ok(()) };
         file.seek(std::io::SeekFrom::End(0)).map(drop).map_err(|error| failed("write", path, &error))

@@ -58,10 +58,9 @@ impl Agenda {
     pub fn next(&self, progress: &AgendaProgress<'_>, bootstrap: &Bootstrap) -> NextStart {
         let arms = self.arms.max(1);
         let (round, place) = (progress.starts / arms, progress.starts % arms);
-        if place == 0 {
-            if let Some(why) = self.is_enough(round, progress, bootstrap) {
-                return NextStart::Enough(why);
-            }
+        let why = if place == 0 { self.is_enough(round, progress, bootstrap) } else { None };
+        if let Some(why) = why {
+            return NextStart::Enough(why);
         }
         let mut order = interleaved(arms, round + 1).skip(progress.starts);
         NextStart::Of(order.next().unwrap_or(0))

@@ -1,0 +1,2 @@
+# A file that is not there.
+mh bakeoff nowhere.toml

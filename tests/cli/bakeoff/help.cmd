@@ -1,0 +1,2 @@
+# The short help.
+mh bakeoff -h

@@ -1,0 +1,2 @@
+# No file and no command.
+mh bakeoff
