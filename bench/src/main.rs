@@ -10,6 +10,7 @@ mod innodb;
 mod instruments;
 mod judge;
 mod keep_up;
+mod load;
 mod machine;
 mod measure;
 mod pace;
@@ -82,7 +83,7 @@ fn main() -> ExitCode {
 #[derive(Args)]
 struct BenchArguments {
     /// The suite
-    #[arg(default_value = "tamp", value_parser = ["tamp", "files", "sum", "crew", "xjobs", "pstime", "systime", "fit", "timers", "sysstat", "innodb"])]
+    #[arg(default_value = "tamp", value_parser = ["tamp", "files", "sum", "crew", "xjobs", "pstime", "systime", "fit", "timers", "sysstat", "innodb", "load"])]
     suite: String,
     /// Small data and lists, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
@@ -228,6 +229,7 @@ fn run(arguments: &BenchArguments) -> Result<(), String> {
         "systime" => systime::run(arguments),
         "fit" => instruments::fit::run(arguments),
         "innodb" => innodb::run(arguments),
+        "load" => load::run(arguments),
         "sysstat" => instruments::sysstat::run(arguments),
         "timers" => instruments::timers::run(arguments),
         _ => run_tamp(arguments),
