@@ -237,7 +237,8 @@ fn the_highest_rate_that_holds_a_goal_is_found_or_the_generator_is_blamed() {
     assert_eq!(number(answer, &["runs"]) as usize, trials.len());
     match answer["rate_per_s"].as_f64() {
         Some(rate) => {
-            assert!(rate < 440.0, "two of 5 ms at once: {answer}");
+            // In half a second 400 a second can be 0.11 s behind before that counts as a rate that was not kept.
+            assert!(rate < 400.0 * (1.0 + 0.11 / 0.5) + 20.0, "two of 5 ms at once: {answer}");
             assert!(trials.iter().any(|trial| trial["rate_per_s"] == rate && trial["verdict"] == "holds"));
             let is_generator = answer["is_generator"] == true;
             assert_eq!(outcome.exit, Exit::Code(if is_generator { 3 } else { 0 }), "{answer}");
@@ -269,4 +270,38 @@ fn a_live_run_has_a_screen_and_its_key_ends_it_with_the_report() {
     assert!(shown.contains("\u{1b}[?1049h"), "{shown}");
     assert!(left.contains("transactions in ") && !left.contains("rc 124") && !left.contains("rc 1\r"), "{left}");
     assert_eq!(place.names(), ["on-terminal", "page.html"]);
+}
+
+/// 1, 2 and 4 connections to a server that takes 5 ms for each request: twice as many do twice as much, if the machine lets them.
+#[test]
+fn a_sweep_has_a_point_for_each_value_and_rounds_go_over_all() {
+    let place = Place::new();
+    let words =
+        ["echo", "--sweep", "connections=1..4", "--rounds", "2", "--echo-service", "wait:5ms", "-T", "0.3", "--json"];
+    let outcome = load(&place, &words);
+    let objects = objects(&outcome);
+    let (report, runs) = (objects.last().expect("a report"), &objects[..objects.len() - 1]);
+    let values: Vec<f64> = runs.iter().map(|run| number(run, &["value"])).collect();
+    assert_eq!(values, [1.0, 2.0, 4.0, 4.0, 2.0, 1.0], "forward and backward");
+    assert_eq!(
+        (&report["kind"], &report["axis"], &report["rounds"]),
+        (&"sweep".into(), &"connections".into(), &2.into())
+    );
+    let points = report["points"].as_array().expect("a list");
+    assert_eq!((points.len(), points[2]["runs"].as_u64()), (3, Some(2)));
+    for (point, connections) in points.iter().zip([1.0, 2.0, 4.0]) {
+        assert!(number(point, &["transactions_per_s", "value"]) <= connections * 220.0, "{point}");
+        assert!(number(point, &["server_cpu_s"]) > 0.0, "{point}");
+    }
+    assert_eq!(report["law"]["law"], "none", "three loads are too few");
+}
+
+#[test]
+fn a_sweep_that_ends_with_an_error_tells_what_it_has() {
+    let place = Place::new();
+    let words = ["sqlite:new.db", "select * from nowhere", "--sweep", "connections=1,2", "-T", "0.2"];
+    let outcome = load(&place, &words);
+    assert_eq!(outcome.exit, Exit::Code(1));
+    let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    assert!(said.contains("at 1: no such table: nowhere"), "{said}");
 }

@@ -12,6 +12,7 @@ mod shown;
 mod stopping;
 mod study;
 mod study_args;
+mod sweep;
 
 use crate::page_target::PageTarget;
 use ::load::late::WhoWasLate;
@@ -57,7 +58,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         let message = "--live needs a terminal as its standard input and output, and TERM".to_owned();
         return Err(Failure::Usage { command: NAME, message });
     }
-    make_room(args.connections as usize)?;
+    make_room(args.study.connections_most().unwrap_or(args.connections as usize))?;
     let stopping = Stopping::begin().map_err(|error| environment(format!("could not hold back signals: {error}")))?;
     if args.action != ActionArg::Run {
         context.messages.note(NAME, &plan::arrange(&args, &stopping)?);
@@ -72,6 +73,10 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         let how = format!("the highest rate that holds {goal}, runs of");
         context.messages.note(NAME, &shown::opening_of(&prepared, &how));
         return search::find(context, &args, &mut prepared, &stopping, goal);
+    }
+    if let Some(plan) = &args.study.sweep {
+        context.messages.note(NAME, &shown::opening_of_sweep(&prepared, plan));
+        return sweep::sweep(context, &args, &mut prepared, &stopping, plan);
     }
     context.messages.note(NAME, &shown::opening(&prepared));
     let live = if args.live { Some(LiveRun::begin(&prepared)?) } else { None };

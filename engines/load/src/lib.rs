@@ -18,5 +18,6 @@ pub mod script;
 pub mod search;
 pub mod session;
 pub mod statistics;
+pub mod sweep;
 pub mod target;
 pub mod workload;

@@ -1,11 +1,13 @@
 //! What measurements say: medians with intervals, differences and ratios of two arms, when to stop measuring, in which order to measure. Intervals are
 //! bootstrap percentiles from a seed, so that a report is the same each time. Nothing here decides by significance.
 
+pub mod knee;
 pub mod queues;
 pub mod scalability;
 
 use crate::arrivals::RandomSource;
 use crate::distribution::below;
+use serde::Serialize;
 
 /// LIMIT: resamples of an interval; more change its third digit.
 const RESAMPLES: usize = 2000;
@@ -26,7 +28,7 @@ impl Default for Bootstrap {
 }
 
 /// A value, and between which bounds it lies.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct IntervalEstimate {
     /// The value itself.
     pub value: f64,

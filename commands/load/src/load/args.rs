@@ -16,7 +16,7 @@ use terminal::parse_duration;
 /// A transaction has three clocks: when it was due, when it was sent, when it was done. Response time counts from when it was due, so that a
 /// server that stands still is seen; service time counts from when it was sent. The load goes where TARGET says and nowhere else.
 #[derive(Args, Debug)]
-#[command(group(ArgGroup::new("open").args(["rate", "find_max"]).multiple(true)))]
+#[command(group(ArgGroup::new("open").args(["rate", "find_max", "sweep"]).multiple(true)))]
 pub struct LoadArgs {
     /// What to load: postgres://USER@HOST/DATABASE, mysql://..., sqlite:FILE, echo (a server of our own), echo:HOST:PORT [default: a new SQLite database]
     #[arg(value_name = "TARGET")]

@@ -124,6 +124,10 @@ fn load_plan(args: &LoadArgs) -> Result<LoadPlan, Failure> {
 }
 
 fn arrivals(args: &LoadArgs) -> Result<ArrivalModel, Failure> {
+    let is_decided = args.rate.is_some() || args.tx_rate.is_some() || !args.think.is_zero();
+    if args.study.sweep.is_some() && args.study.decides_rate() && is_decided {
+        return Err(usage("--sweep rate= goes without --rate, --tx-rate and --think".to_owned()));
+    }
     if let Some(rate) = &args.rate {
         return Ok(ArrivalModel::Open { rate: rate.clone(), spacing: Spacing::from(args.arrivals) });
     }

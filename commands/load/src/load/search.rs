@@ -3,7 +3,7 @@
 use super::args::LoadArgs;
 use super::plan::PreparedLoad;
 use super::stopping::Stopping;
-use super::study::{ended_by, rate_text, run_once, time_text};
+use super::study::{ended_by, rate_text, run_once, time_text, value_text};
 use super::{GENERATOR_WAS_LIMIT, NAME, environment};
 use ::load::arrivals::{ArrivalModel, RateProfile, Spacing, Think};
 use ::load::goal::LatencyGoal;
@@ -143,14 +143,14 @@ fn conclude(
 /// The answer in a sentence.
 fn sentence(goal: &LatencyGoal, answer: &SearchAnswer, runs: usize, is_stopped: bool) -> String {
     let mut text = match answer.rate_per_s {
-        Some(rate) => format!("{} a second hold {goal}", rate_text(rate)),
+        Some(rate) => format!("{} a second hold {goal}", value_text(rate)),
         None => format!("No rate that was tried holds {goal}"),
     };
     if let (Some(low), Some(high)) = (answer.low_per_s, answer.high_per_s) {
-        let _written = write!(text, " ({} to {})", rate_text(low), rate_text(high));
+        let _written = write!(text, " ({} to {})", value_text(low), value_text(high));
     }
     if let Some(above) = &answer.above {
-        let _written = write!(text, "; at {} {}", rate_text(above.rate_per_s), above_text(goal, above));
+        let _written = write!(text, "; at {} {}", value_text(above.rate_per_s), above_text(goal, above));
     }
     text.push('.');
     if is_stopped {
@@ -208,9 +208,12 @@ impl SearchLines<'_> {
     fn trial(&self, trial: &RateTrial) -> Result<(), Failure> {
         let text = match self.is_json {
             true => json_line(&TrialObject { kind: "trial", trial }),
-            false => {
-                self.line(&rate_text(trial.rate_per_s), trial.done_per_s, &trial.figures_s, verdict_text(trial.verdict))
-            }
+            false => self.line(
+                &value_text(trial.rate_per_s),
+                trial.done_per_s,
+                &trial.figures_s,
+                verdict_text(trial.verdict),
+            ),
         };
         print_as(NAME, &text)
     }
@@ -228,7 +231,8 @@ impl SearchLines<'_> {
     }
 }
 
-const GENERATOR: &str = "the generator was the limit";
+/// What a run's line says where its times are the generator's.
+pub const GENERATOR: &str = "the generator was the limit";
 
 fn verdict_text(verdict: TrialVerdict) -> &'static str {
     match verdict {

@@ -8,6 +8,8 @@ use ::load::late::WhoWasLate;
 use ::load::ledger::Distribution;
 use ::load::run::{IntervalReport, LoadPlan, RunReport};
 use ::load::session::SqlDialect;
+use ::load::sweep::{SweepAxis, SweepPlan};
+use mh_kit::report::counted;
 use std::fmt::Write;
 use std::time::Duration;
 use terminal::{Align, TextTable};
@@ -15,6 +17,17 @@ use terminal::{Align, TextTable};
 /// What begins, in one line.
 pub fn opening(prepared: &PreparedLoad) -> String {
     opening_of(prepared, &format!("{}, for", arrivals(&prepared.plan)))
+}
+
+/// A sweep, in one line.
+pub fn opening_of_sweep(prepared: &PreparedLoad, plan: &SweepPlan) -> String {
+    let time = terminal::duration(prepared.plan.duration);
+    let how = match plan.axis {
+        SweepAxis::Connections => arrivals(&prepared.plan),
+        SweepAxis::Rate => counted(prepared.plan.clients as u64, "connection"),
+    };
+    let (name, on, axis) = (&prepared.workload_name, &prepared.name, plan.axis.name());
+    format!("'{name}' on {on}: {axis}, {plan}, {how}, for {time} each")
 }
 
 /// When transactions are due.
@@ -33,7 +46,7 @@ pub fn arrivals(plan: &LoadPlan) -> String {
 /// What begins, with how it is done up to the time of a run.
 pub fn opening_of(prepared: &PreparedLoad, how: &str) -> String {
     let time = terminal::duration(prepared.plan.duration);
-    let connections = mh_kit::report::counted(prepared.plan.clients as u64, "connection");
+    let connections = counted(prepared.plan.clients as u64, "connection");
     format!("'{}' on {}: {connections}, {how} {time}", prepared.workload_name, prepared.name)
 }
 

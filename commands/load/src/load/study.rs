@@ -51,6 +51,11 @@ pub fn rate_text(per_second: f64) -> String {
     if per_second >= 999.5 { terminal::integer(per_second.round() as u64) } else { terminal::four_digits(per_second) }
 }
 
+/// A value as it was typed, or a rate that was chosen.
+pub fn value_text(value: f64) -> String {
+    if value.fract() == 0.0 && value < 1e15 { terminal::integer(value as u64) } else { rate_text(value) }
+}
+
 /// A time; `-` if there is none.
 pub fn time_text(seconds: Option<f64>) -> String {
     let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());

@@ -4,6 +4,7 @@
 use super::{Bootstrap, IntervalEstimate};
 use crate::arrivals::RandomSource;
 use crate::distribution::below;
+use serde::Serialize;
 
 /// A measured throughput.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +16,7 @@ pub struct LoadPoint {
 }
 
 /// The law's parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct UslParameters {
     /// Throughput of one.
     pub gamma: f64,
@@ -51,7 +52,7 @@ impl UslParameters {
 }
 
 /// A fit with its intervals.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UslFit {
     /// The parameters themselves.
     pub parameters: UslParameters,
@@ -68,7 +69,8 @@ pub struct UslFit {
 }
 
 /// Where throughput is highest.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Peak {
     /// At this load, with this throughput.
     At {

@@ -41,7 +41,8 @@ impl Target for Server {
     }
 
     fn connect(&self, within: Duration) -> Result<Box<dyn Session>, SessionLost> {
-        let mut connection = Connection::connect(&self.0, within).map_err(lost)?;
+        let not_connected = |error: WireError| SessionLost(format!("could not connect to {}: {error}", self.0));
+        let mut connection = Connection::connect(&self.0, within).map_err(not_connected)?;
         connection.set_nonblocking(true).map_err(lost)?;
         Ok(Box::new(ServerSession { connection, statements: HashMap::new(), is_unsent: false }))
     }

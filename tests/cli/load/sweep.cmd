@@ -1,0 +1,2 @@
+# What is no sweep is refused with the part that is wrong.
+mh load echo --sweep connections=8..1
