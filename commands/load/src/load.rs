@@ -5,6 +5,7 @@ mod echo_process;
 mod history;
 mod html;
 mod live;
+mod oltp_args;
 pub(crate) mod plan;
 mod report;
 mod search;
@@ -44,7 +45,8 @@ fn command() -> Command {
          mh load echo -c 8 --rate 5000             a server of our own, whose times are known\n  \
          mh load postgres:///app 'select now()'    a statement of yours, over and over\n  \
          mh load postgres:///app tpcb prepare      the tables of a workload\n  \
-         mh load postgres:///app -R 200..2000@60s  more and more of it\n\n\
+         mh load postgres:///app -R 200..2000@60s  more and more of it\n  \
+         mh load postgres:///app --find-max 'p99<10ms'  the highest rate that users still find fast\n\n\
          Exit codes: 0 measured, 1 an error ended the run, 2 wrong command line, 3 the generator was the limit",
     )
 }

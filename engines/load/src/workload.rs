@@ -6,6 +6,7 @@ mod oltp;
 mod oltp_player;
 mod tables;
 mod tpcb;
+mod unique_keys;
 
 pub use oltp::OltpOptions;
 pub use tables::{RowForm, WorkloadTable};
@@ -223,7 +224,7 @@ impl BuiltIn {
         match self {
             Self::Yesmark => Ok(Vec::new()),
             Self::Tpcb | Self::TpcbSelect | Self::TpcbSimple => Ok(tpcb::tables(options)),
-            _ => (1..=options.tables).map(|number| oltp::table(number, options)).collect(),
+            _ => (1..=options.tables).map(|number| oltp::table(self, number, options)).collect(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The command line of `mh load`, with the spellings of sysbench and pgbench where they mean the same.
 
+use super::oltp_args::{KeyShapeArgs, OltpArgs};
 use super::study_args::StudyArgs;
 use ::load::arrivals::{RateProfile, Spacing};
 use ::load::course::{Overload, QUEUE_MAX};
@@ -48,7 +49,14 @@ pub struct LoadArgs {
     pub scale: u64,
 
     /// Which rows sysbench's statements take: all alike, or some more often
-    #[arg(long, visible_alias = "rand-type", value_enum, value_name = "HOW", default_value = "uniform")]
+    #[arg(
+        long,
+        visible_alias = "rand-type",
+        alias = "rand_type",
+        value_enum,
+        value_name = "HOW",
+        default_value = "uniform"
+    )]
     pub keys: KeysArg,
 
     /// How many connections
@@ -105,6 +113,12 @@ pub struct LoadArgs {
 
     #[command(flatten)]
     pub study: StudyArgs,
+
+    #[command(flatten)]
+    pub oltp: OltpArgs,
+
+    #[command(flatten)]
+    pub key_shape: KeyShapeArgs,
 
     /// What becomes of transactions that are due while every connection is busy: queue, queue:COUNT, drop
     #[arg(long, value_name = "HOW", default_value = "queue", value_parser = parse_overload)]
@@ -170,14 +184,14 @@ pub enum ActionArg {
     Cleanup,
 }
 
-/// Which rows are taken, with sysbench's defaults for each.
+/// Which rows are taken; the defaults of each are sysbench's.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum KeysArg {
     /// Each as often as any other
     Uniform,
     /// Those in the middle more often
     Gaussian,
-    /// One in a hundred gets three of four
+    /// Some in the middle much more often: one in a hundred gets three of four
     Special,
     /// The first ones more often: 80 and 20
     Pareto,
@@ -187,13 +201,18 @@ pub enum KeysArg {
 
 impl KeysArg {
     /// The distribution.
-    pub fn distribution(self) -> KeyDistribution {
+    pub fn distribution(self, shape: &KeyShapeArgs) -> KeyDistribution {
+        let draws = shape.rand_spec_iter;
         match self {
             Self::Uniform => KeyDistribution::Uniform,
-            Self::Gaussian => KeyDistribution::Gaussian { draws: 12 },
-            Self::Special => KeyDistribution::Special(Special { draws: 12, hot_percent: 1, hot_draws_percent: 75 }),
-            Self::Pareto => KeyDistribution::Pareto { h: 0.2 },
-            Self::Zipfian => KeyDistribution::Zipfian { exponent: 0.8 },
+            Self::Gaussian => KeyDistribution::Gaussian { draws },
+            Self::Special => KeyDistribution::Special(Special {
+                draws,
+                hot_percent: shape.rand_spec_pct,
+                hot_draws_percent: shape.rand_spec_res,
+            }),
+            Self::Pareto => KeyDistribution::Pareto { h: shape.rand_pareto_h },
+            Self::Zipfian => KeyDistribution::Zipfian { exponent: shape.rand_zipfian_exp },
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::oltp_player::OltpPlayer;
 use super::tables::{TableContent, WorkloadTable};
+use super::unique_keys::UniqueKeys;
 use super::{BuiltIn, WorkloadError, WorkloadOptions};
 use crate::distribution::KeySource;
 use crate::player::{TransactionPlayer, Workload};
@@ -34,6 +35,12 @@ pub struct OltpOptions {
     pub has_ranges: bool,
     /// Whether each statement is its own transaction (`--skip-trx`).
     pub skips_transactions: bool,
+    /// Whether tables have an index on k (`--create-secondary`).
+    pub has_secondary_index: bool,
+    /// Whether the server gives keys to new rows (`--auto-inc`).
+    pub has_auto_increment: bool,
+    /// The engine of MySQL's tables (`--mysql-storage-engine`).
+    pub storage_engine: String,
 }
 
 impl Default for OltpOptions {
@@ -50,6 +57,9 @@ impl Default for OltpOptions {
             range_size: 100,
             has_ranges: true,
             skips_transactions: false,
+            has_secondary_index: true,
+            has_auto_increment: true,
+            storage_engine: "innodb".to_owned(),
         }
     }
 }
@@ -65,6 +75,8 @@ pub(super) enum StageKind {
     Delete,
     DeleteInsert,
     Insert,
+    /// With a key of ours.
+    InsertWithKey,
     Commit,
 }
 
@@ -97,6 +109,8 @@ pub(super) struct OltpPlan {
     pub stages: Vec<Stage>,
     pub statements: Vec<OltpStatement>,
     pub keys: KeySource,
+    /// Keys of new rows, where the server gives none.
+    pub new_keys: UniqueKeys,
     pub tables: u64,
     pub range_size: u32,
 }
@@ -114,6 +128,7 @@ impl OltpWorkload {
             stages: Vec::new(),
             statements: Vec::new(),
             keys: options.keys.over(options.rows)?,
+            new_keys: UniqueKeys::new(options.seed),
             tables: options.tables,
             range_size: options.oltp.range_size.max(1),
         };
@@ -165,6 +180,9 @@ impl PlanBuilder<'_> {
             BuiltIn::UpdateIndex => self.index_updates(),
             BuiltIn::UpdateNonIndex => self.non_index_updates(),
             BuiltIn::Delete => self.stage(StageKind::Delete, 1, &["DELETE FROM sbtest# WHERE id=?"]),
+            _ if !oltp.has_auto_increment => {
+                self.stage(StageKind::InsertWithKey, 1, &["INSERT INTO sbtest# (id, k, c, pad) VALUES (?, ?, ?, ?)"]);
+            }
             // The server gives the key: a key of ours could meet one that is there.
             _ => self.stage(StageKind::Insert, 1, &["INSERT INTO sbtest# (k, c, pad) VALUES (?, ?, ?)"]),
         }
@@ -244,23 +262,32 @@ fn placed(text: &str, dialect: SqlDialect) -> String {
 }
 
 /// sysbench's table with this number.
-pub(super) fn table(number: u64, options: &WorkloadOptions) -> Result<WorkloadTable, WorkloadError> {
+pub(super) fn table(workload: BuiltIn, number: u64, options: &WorkloadOptions) -> Result<WorkloadTable, WorkloadError> {
     let name = format!("sbtest{number}");
+    let oltp = &options.oltp;
     let id = match options.dialect {
+        _ if !oltp.has_auto_increment => "INTEGER NOT NULL",
         SqlDialect::Postgres => "SERIAL",
         SqlDialect::MySql => "INTEGER NOT NULL AUTO_INCREMENT",
         SqlDialect::Sqlite | SqlDialect::Echo => "INTEGER NOT NULL",
     };
+    let engine = match options.dialect {
+        SqlDialect::MySql => format!(" /*! ENGINE = {} */", oltp.storage_engine),
+        SqlDialect::Postgres | SqlDialect::Sqlite | SqlDialect::Echo => String::new(),
+    };
     let create = format!(
         "CREATE TABLE {name} (id {id}, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
-         pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id))"
+         pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)){engine}"
     );
-    let mut finish = vec![format!("CREATE INDEX k_{number} ON {name} (k)")];
-    if options.dialect == SqlDialect::Postgres {
+    let index = oltp.has_secondary_index.then(|| format!("CREATE INDEX k_{number} ON {name} (k)"));
+    let mut finish: Vec<String> = index.into_iter().collect();
+    if options.dialect == SqlDialect::Postgres && oltp.has_auto_increment {
         // Rows come with their keys, which the counter of later ones does not notice.
         finish.push(format!("SELECT setval('{name}_id_seq', {})", options.rows));
     }
     let seed = options.seed.wrapping_add(number.wrapping_mul(0xd1b5_4a32_d192_ed03));
     let content = TableContent::Oltp { seed, keys: options.keys.over(options.rows)? };
-    Ok(WorkloadTable { name, rows: options.rows, create: vec![create], finish, columns: "id, k, c, pad", content })
+    // COMPAT: keys of ours could meet those of rows that are there, so sysbench begins with none.
+    let rows = if workload == BuiltIn::Insert && !oltp.has_auto_increment { 0 } else { options.rows };
+    Ok(WorkloadTable { name, rows, create: vec![create], finish, columns: "id, k, c, pad", content })
 }

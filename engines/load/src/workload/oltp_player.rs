@@ -86,6 +86,10 @@ impl OltpPlayer {
                     return Some(stage.statement + 1);
                 }
             },
+            StageKind::InsertWithKey => {
+                parameters[0][0] = Parameter::Integer(plan.new_keys.next());
+                fill_row(&mut parameters[0][1..], key(random), random);
+            }
             StageKind::Insert => {
                 let k = key(random);
                 fill_row(&mut parameters[0], k, random);

@@ -57,6 +57,49 @@ fn read_write_has_the_statements_of_sysbench_in_their_order() {
 }
 
 #[test]
+fn a_transaction_has_what_options_of_sysbench_say() {
+    let oltp = OltpOptions {
+        point_selects: 2,
+        has_ranges: false,
+        index_updates: 3,
+        non_index_updates: 0,
+        delete_inserts: 0,
+        skips_transactions: true,
+        ..OltpOptions::default()
+    };
+    let options = WorkloadOptions { oltp, ..options(SqlDialect::MySql) };
+    let point = "SELECT c FROM sbtest1 WHERE id=?";
+    let update = "UPDATE sbtest1 SET k=k+1 WHERE id=?";
+    assert_eq!(texts(BuiltIn::ReadWrite, &options), [point, point, update, update, update]);
+    let nothing = OltpOptions { point_selects: 0, index_updates: 0, ..options.oltp.clone() };
+    let empty = WorkloadOptions { oltp: nothing, ..options };
+    assert!(matches!(BuiltIn::ReadWrite.workload(&empty), Err(WorkloadError::Empty)));
+}
+
+#[test]
+fn tables_have_what_options_of_sysbench_say() {
+    let oltp = OltpOptions {
+        has_secondary_index: false,
+        has_auto_increment: false,
+        storage_engine: "aria".to_owned(),
+        ..OltpOptions::default()
+    };
+    for dialect in DIALECTS {
+        let usual = BuiltIn::Insert.tables(&options(dialect)).expect("tables").remove(0);
+        assert!(usual.finish.iter().any(|statement| statement.contains("CREATE INDEX k_1")), "{usual:?}");
+        assert_eq!(usual.create[0].contains("innodb"), dialect == SqlDialect::MySql, "{}", usual.create[0]);
+        let changed = WorkloadOptions { oltp: oltp.clone(), ..options(dialect) };
+        let table = BuiltIn::Insert.tables(&changed).expect("tables").remove(0);
+        assert_eq!((table.rows, table.finish.len()), (0, 0), "keys of ours could meet those of rows that are there");
+        assert!(table.create[0].contains("id INTEGER NOT NULL, k"), "{}", table.create[0]);
+        assert_eq!(table.create[0].contains("/*! ENGINE = aria */"), dialect == SqlDialect::MySql);
+        assert_eq!(BuiltIn::ReadOnly.tables(&changed).expect("tables")[0].rows, 1000);
+        let inserted = transaction(BuiltIn::Insert, &changed);
+        assert!(inserted[0].0.starts_with("INSERT INTO sbtest1 (id, k, c, pad)"), "{inserted:?}");
+    }
+}
+
+#[test]
 fn mixes_are_parts_of_it() {
     let options = options(SqlDialect::Postgres);
     assert_eq!(texts(BuiltIn::PointSelect, &options), ["SELECT c FROM sbtest1 WHERE id=$1"]);
