@@ -125,6 +125,27 @@ fn an_interrupted_run_says_what_it_has_measured() {
     assert!(matches!(status.code(), Some(0 | 3)), "{status}: by who was late");
 }
 
+/// The second of two signals ends the program at once, and its temporary database with it.
+#[test]
+fn a_second_signal_leaves_no_database_behind() {
+    let place = Place::new();
+    for words in [["load", "-c", "2"], ["load", "--table-size", "100000000"]] {
+        let mut command = Command::new(binary());
+        command.args(words).args(["-T", "600"]).current_dir(place.directory()).env("TMPDIR", place.directory());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
+        wait_until("there is a database", || {
+            let databases = place.names().into_iter().map(|name| place.path(&name).join("database"));
+            databases.fold(false, |found, database| found || database.exists())
+        });
+        let pid = rustix::process::Pid::from_child(&child);
+        for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
+            rustix::process::kill_process(pid, signal).expect("it runs");
+        }
+        let status = child.wait().expect("it ends");
+        assert_eq!(place.names(), Vec::<String>::new(), "{words:?}: {status}");
+    }
+}
+
 #[test]
 fn a_statement_that_fails_ends_the_run_unless_it_is_to_go_on() {
     let place = Place::new();

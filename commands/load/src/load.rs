@@ -62,15 +62,15 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     }
     make_room(args.study.connections_most().unwrap_or(args.connections as usize))?;
     let stopping = Stopping::begin().map_err(|error| environment(format!("could not hold back signals: {error}")))?;
+    for warning in plan::warnings(&args)? {
+        context.messages.warning(NAME, &warning, &[]);
+    }
     if args.action != ActionArg::Run {
         context.messages.note(NAME, &plan::arrange(&args, &stopping)?);
         return Ok(Outcome::Done);
     }
     let page = args.html.as_deref().map(PageTarget::check).transpose().map_err(environment)?;
     let mut prepared = plan::prepare(&args, &stopping)?;
-    for warning in &prepared.warnings {
-        context.messages.warning(NAME, warning, &[]);
-    }
     if let Some(goal) = &args.study.find_max {
         let how = format!("the highest rate that holds {goal}, runs of");
         context.messages.note(NAME, &shown::opening_of(&prepared, &how));

@@ -36,6 +36,7 @@ impl<'a> ArmBench<'a> {
         check_loads(file)?;
         let Some(server) = &file.server else { return Ok(Some(Self { file, stopping, place: None })) };
         let place = WorkPlace::make(parent, server)?;
+        stopping.keep_no_longer(place.path());
         says(&format!("preparing the data in {}", terminal::quote(place.path())));
         let bench = Self { file, stopping, place: Some(place) };
         Ok(bench.make_data(server)?.map(|()| bench))
@@ -111,7 +112,7 @@ impl<'a> ArmBench<'a> {
                 let words = running.last_words();
                 return Err(environment(format!("start arm '{}': the server ended ({end}): {words}", arm.name)));
             }
-            match plan::server_process(&args) {
+            match plan::server_process(&args, self.stopping) {
                 Ok(_) => return Ok(Some(running)),
                 Err(Failure::Environment { message, .. }) if began.elapsed() > server.ready_within.0 => {
                     let within = terminal::duration(server.ready_within.0);

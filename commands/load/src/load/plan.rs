@@ -38,8 +38,6 @@ pub struct PreparedLoad {
     pub meter: Option<ServerMeter>,
     /// Whether the workload needs tables.
     pub has_tables: bool,
-    /// What is unsafe or unclear about the address.
-    pub warnings: Vec<String>,
     /// The server's version, in its own words.
     pub version: Option<String>,
     /// What is removed behind the run.
@@ -60,7 +58,6 @@ struct Place {
     kept: Kept,
     server: Option<u32>,
     version: Option<String>,
-    warnings: Vec<String>,
 }
 
 /// How long a connection may take, and a transaction under way at the end.
@@ -72,7 +69,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// Prepares a run.
 pub fn prepare(args: &LoadArgs, stopping: &Stopping) -> Result<PreparedLoad, Failure> {
     let plan = load_plan(args)?;
-    let place = place(args)?;
+    let place = place(args, stopping)?;
     let dialect = place.target.dialect();
     let chosen = choose(args, dialect)?;
     if args.target.is_none() {
@@ -95,7 +92,6 @@ pub fn prepare(args: &LoadArgs, stopping: &Stopping) -> Result<PreparedLoad, Fai
         workload: chosen.workload,
         meter,
         has_tables: !chosen.tables.is_empty(),
-        warnings: place.warnings,
         version: place.version,
         _kept: place.kept,
     })
@@ -145,12 +141,13 @@ fn arrivals(args: &LoadArgs) -> Result<ArrivalModel, Failure> {
     }
 }
 
-fn place(args: &LoadArgs) -> Result<Place, Failure> {
+fn place(args: &LoadArgs, stopping: &Stopping) -> Result<Place, Failure> {
     match args.target.as_deref() {
         None => {
             let directory = tempfile::Builder::new().prefix("mh-load-").tempdir();
             let directory = directory
                 .map_err(|error| environment(format!("could not make a temporary directory: {}", message(&error))))?;
+            stopping.keep_no_longer(directory.path());
             let path = directory.path().join("database");
             let place = sqlite(path);
             Ok(Place { kept: Kept::Directory { _removed: directory }, ..place })
@@ -165,7 +162,6 @@ fn place(args: &LoadArgs) -> Result<Place, Failure> {
                 kept: Kept::Server { _ended: server },
                 server: Some(pid),
                 version: None,
-                warnings: Vec::new(),
             })
         }
         Some(target) => match target.split_once(':') {
@@ -178,10 +174,9 @@ fn place(args: &LoadArgs) -> Result<Place, Failure> {
                 let name = format!("the echo server at {address}");
                 let server = listener(address);
                 let (target, kept) = (Arc::new(Echo(address)), Kept::Nothing);
-                Ok(Place { name, target, kept, server, version: None, warnings: Vec::new() })
+                Ok(Place { name, target, kept, server, version: None })
             }
-            Some(("postgres" | "postgresql" | "mysql" | "mariadb", _)) => sql_server(target),
-            _ if target.contains('=') => sql_server(target),
+            _ if is_sql_server(target) => sql_server(target),
             _ => Err(usage(format!("'{target}' is no target: it is {TARGETS}"))),
         },
     }
@@ -190,19 +185,19 @@ fn place(args: &LoadArgs) -> Result<Place, Failure> {
 /// What is a target.
 const TARGETS: &str = "postgres://USER@HOST/DATABASE, mysql://USER@HOST/DATABASE, sqlite:FILE, echo or echo:HOST:PORT";
 
-/// A server by an address as psql and mariadb take it; what it leaves open is in the environment and in files, as they have it.
-fn sql_server(text: &str) -> Result<Place, Failure> {
-    let mut environment_of_servers = Environment::read(|name| variable(name)?.into_string().ok());
-    environment_of_servers.home = variable("HOME").map(PathBuf::from);
-    environment_of_servers.user = variable("USER").and_then(|user| user.into_string().ok());
-    environment_of_servers.system = Some(PathBuf::from("/etc"));
-    let address = ServerAddress::parse(text, &environment_of_servers).map_err(|error| usage(error.to_string()))?;
-    let kind = match address.protocol() {
-        Protocol::Postgres => "PostgreSQL",
-        Protocol::MySql => "MySQL",
-    };
-    // Without the password that the text may hold.
-    let name = format!("{kind} ({address})");
+fn is_sql_server(target: &str) -> bool {
+    let scheme = target.split_once(':').map(|(scheme, _)| scheme);
+    match scheme {
+        Some("sqlite" | "echo") => false,
+        Some("postgres" | "postgresql" | "mysql" | "mariadb") => true,
+        _ => target.contains('='),
+    }
+}
+
+/// What is unsafe or unclear about the address: for the user before anything is tried with it.
+pub fn warnings(args: &LoadArgs) -> Result<Vec<String>, Failure> {
+    let Some(target) = args.target.as_deref().filter(|target| is_sql_server(target)) else { return Ok(Vec::new()) };
+    let address = address(target)?;
     let mut warnings = address.notes().to_vec();
     if address.has_password_in_address() {
         warnings.push(
@@ -210,11 +205,31 @@ fn sql_server(text: &str) -> Result<Place, Failure> {
                 .to_owned(),
         );
     }
+    Ok(warnings)
+}
+
+/// An address as psql and mariadb take it; what it leaves open is in the environment and in files, as they have it.
+fn address(text: &str) -> Result<ServerAddress, Failure> {
+    let mut environment_of_servers = Environment::read(|name| variable(name)?.into_string().ok());
+    environment_of_servers.home = variable("HOME").map(PathBuf::from);
+    environment_of_servers.user = variable("USER").and_then(|user| user.into_string().ok());
+    environment_of_servers.system = Some(PathBuf::from("/etc"));
+    ServerAddress::parse(text, &environment_of_servers).map_err(|error| usage(error.to_string()))
+}
+
+fn sql_server(text: &str) -> Result<Place, Failure> {
+    let address = address(text)?;
+    let kind = match address.protocol() {
+        Protocol::Postgres => "PostgreSQL",
+        Protocol::MySql => "MySQL",
+    };
+    // Without the password that the text may hold.
+    let name = format!("{kind} ({address})");
     let server = Server(address);
     let facts =
         server.facts(CONNECT_WITHIN).map_err(|error| environment(format!("could not connect to {name}: {error}")))?;
     let (process, version) = (facts.process, Some(facts.version));
-    Ok(Place { name, target: Arc::new(server), kept: Kept::Nothing, server: process, version, warnings })
+    Ok(Place { name, target: Arc::new(server), kept: Kept::Nothing, server: process, version })
 }
 
 fn sqlite(path: PathBuf) -> Place {
@@ -225,7 +240,6 @@ fn sqlite(path: PathBuf) -> Place {
         kept: Kept::Nothing,
         server: None,
         version: Some(Sqlite::version().to_owned()),
-        warnings: Vec::new(),
     }
 }
 
@@ -328,7 +342,7 @@ const USAGE: u8 = 2;
 
 /// Fills or removes tables, and says how many rows there are.
 pub fn arrange(args: &LoadArgs, stopping: &Stopping) -> Result<String, Failure> {
-    let place = place(args)?;
+    let place = place(args, stopping)?;
     let chosen = choose(args, place.target.dialect())?;
     if chosen.tables.is_empty() {
         return Err(usage(format!("'{}' needs no tables", chosen.name)));
@@ -344,7 +358,7 @@ pub fn arrange(args: &LoadArgs, stopping: &Stopping) -> Result<String, Failure> 
 
 /// Makes and fills the tables of a load that are not in `filled`, which has their rows by name.
 pub fn fill_missing(args: &LoadArgs, stopping: &Stopping, filled: &mut BTreeMap<String, u64>) -> Result<(), Failure> {
-    let place = place(args)?;
+    let place = place(args, stopping)?;
     let mut tables = choose(args, place.target.dialect())?.tables;
     let differs = tables.iter().find(|table| filled.get(&table.name).is_some_and(|rows| *rows != table.rows));
     if let Some(table) = differs {
@@ -360,8 +374,8 @@ pub fn fill_missing(args: &LoadArgs, stopping: &Stopping, filled: &mut BTreeMap<
 }
 
 /// Connects to the server; its process where it is on this host.
-pub fn server_process(args: &LoadArgs) -> Result<Option<u32>, Failure> {
-    Ok(place(args)?.server)
+pub fn server_process(args: &LoadArgs, stopping: &Stopping) -> Result<Option<u32>, Failure> {
+    Ok(place(args, stopping)?.server)
 }
 
 fn fill(args: &LoadArgs, place: &Place, tables: &[WorkloadTable], stopping: &Stopping) -> Result<u64, Failure> {
