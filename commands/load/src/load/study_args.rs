@@ -11,7 +11,7 @@ const HEADING: &str = "Several runs, each of --time";
 #[derive(Args, Debug)]
 pub struct StudyArgs {
     /// Find the highest rate that meets a goal for response times: p99<10ms, or several as in p50<1ms,p99.9<20ms (also mean and max)
-    #[arg(long, help_heading = HEADING, value_name = "GOAL", conflicts_with_all = ["rate", "tx_rate", "think", "events", "hgrm"])]
+    #[arg(long, help_heading = HEADING, value_name = "GOAL", conflicts_with_all = ["rate", "tx_rate", "think", "events", "hgrm", "html", "live"])]
     pub find_max: Option<LatencyGoal>,
 
     /// Search until the rates that meet and miss the goal differ by this many per cent at most
