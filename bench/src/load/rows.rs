@@ -263,7 +263,7 @@ pub fn think(bench: &mut LoadBench) -> Result<(), String> {
             let answer = run(&line, &server)?.end()?;
             let bound = |name: &str| {
                 answer
-                    .pointer(&format!("/knee/{name}"))
+                    .pointer(&format!("/law/load/{name}"))
                     .and_then(serde_json::Value::as_f64)
                     .ok_or_else(|| format!("no knee in {answer}"))
             };
