@@ -134,8 +134,7 @@ fn a_second_signal_leaves_no_database_behind() {
         command.args(words).args(["-T", "600"]).current_dir(place.directory()).env("TMPDIR", place.directory());
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
         wait_until("there is a database", || {
-            let databases = place.names().into_iter().map(|name| place.path(&name).join("database"));
-            databases.fold(false, |found, database| found || database.exists())
+            place.names().into_iter().any(|name| place.path(&name).join("database").exists())
         });
         let pid = rustix::process::Pid::from_child(&child);
         for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {

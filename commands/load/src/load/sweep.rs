@@ -76,6 +76,10 @@ pub fn sweep(
         false => conclusion(&report, rounds),
     };
     print_as(NAME, &text)?;
+    if swept.is_stopped {
+        let all = rounds * plan.values.len();
+        context.messages.note(NAME, &format!("stopped after {} of {all} runs", swept.runs.len()));
+    }
     if let Some(error) = &swept.error {
         return Ok(ended_by(context, prepared, error));
     }
@@ -197,7 +201,8 @@ fn conclusion(report: &SweepReport, rounds: usize) -> String {
 const MEDIANS: [Align; 10] = [Align::Right; 10];
 
 fn medians(report: &SweepReport) -> String {
-    let mut table = TextTable::new(&MEDIANS);
+    // On a narrow terminal others than throughput and its bounds go first.
+    let mut table = TextTable::new(&MEDIANS).no_wider_than(terminal::standard_output_columns()).dropping(&[4, 9, 8, 5]);
     let value = report.axis.name().to_uppercase();
     let heads = ["DONE/s", "BETWEEN", "AND", "p50", "p95", "p99", "SERVER CPU", "SWITCHES", "GENERATOR"];
     table.row(std::iter::once(value.as_str()).chain(heads));
@@ -234,7 +239,8 @@ const FITS_LEAST: f64 = 0.9;
 
 fn scalability_text(fit: &UslFit) -> String {
     let mut text = format!(
-        "Universal Scalability Law: one connection does {} a second (gamma), contention alpha is {}, coherency beta is {}.\n",
+        "Universal Scalability Law, by connections:\n  gamma  {}: what one does a second\n  \
+         alpha  {}: contention\n  beta   {}: coherency\n",
         between(&fit.gamma, rate_text),
         between(&fit.alpha, terminal::four_digits),
         between(&fit.beta, terminal::four_digits),
@@ -263,8 +269,10 @@ fn scalability_text(fit: &UslFit) -> String {
 fn knee_text(fit: &KneeFit, think_s: f64) -> String {
     let response_s = 1.0 / fit.slope.value - think_s;
     format!(
-        "The knee is at {} users: below it, each user who thinks for {} adds transactions; above it, all share {} a second.\n\
-         Below it a transaction takes {}.\n",
+        "The knee is at {} users.\n\
+         Below it, each user who thinks for {} adds transactions.\n\
+         Above it, all share {} a second.\n\
+         Below it, a transaction takes {}.\n",
         between(&fit.load, |load| format!("{load:.0}")),
         time_text(Some(think_s)),
         between(&fit.plateau, rate_text),
@@ -299,7 +307,7 @@ mod tests {
             peak: Peak::At { load: IntervalEstimate { high: f64::INFINITY, ..estimate(99.0) }, throughput: 51_200.0 },
         };
         let text = scalability_text(&fit);
-        assert!(text.contains("one connection does 4,210 (3,789 to 4,631) a second (gamma)"), "{text}");
+        assert!(text.contains("gamma  4,210 (3,789 to 4,631): what one does a second"), "{text}");
         assert!(text.contains("highest at 99 (89 to more than measured) connections: 51,200 a second."), "{text}");
         let poor = UslFit { peak: Peak::BeyondData, r_squared: 0.42, ..fit };
         let text = scalability_text(&poor);
@@ -311,7 +319,7 @@ mod tests {
         let fit = KneeFit { slope: estimate(1.0 / 0.202), plateau: estimate(3000.0), load: estimate(606.0) };
         let text = knee_text(&fit, 0.2);
         assert!(
-            text.starts_with("The knee is at 606 (545 to 667) users: below it, each user who thinks for 200 ms"),
+            text.starts_with("The knee is at 606 (545 to 667) users.\nBelow it, each user who thinks for 200 ms"),
             "{text}"
         );
         assert!(text.contains("all share 3,000 (2,700 to 3,300) a second"), "{text}");
