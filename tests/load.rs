@@ -298,7 +298,7 @@ fn a_sweep_has_a_point_for_each_value_and_rounds_go_over_all() {
     let place = Place::new();
     let words =
         ["echo", "--sweep", "connections=1..4", "--rounds", "2", "--echo-service", "wait:5ms", "-T", "0.3", "--json"];
-    let outcome = load(&place, &words);
+    let outcome = load(&place, &[&words[..], &["--html", "sweep.html"]].concat());
     let objects = objects(&outcome);
     let (report, runs) = (objects.last().expect("a report"), &objects[..objects.len() - 1]);
     let values: Vec<f64> = runs.iter().map(|run| number(run, &["value"])).collect();
@@ -314,6 +314,13 @@ fn a_sweep_has_a_point_for_each_value_and_rounds_go_over_all() {
         assert!(number(point, &["server_cpu_s"]) > 0.0, "{point}");
     }
     assert_eq!(report["law"]["law"], "none", "three loads are too few");
+    let page = String::from_utf8(place.read("sweep.html")).expect("text");
+    assert_eq!(data(&page), *report);
+    let plots = ["Throughput", "Response time", "CPU time", "Context switches"];
+    let has = |title: &&str| page.contains(&format!("aria-label=\"{title}"));
+    assert!(plots.iter().filter(|title| **title != "Response time").all(has), "{}", page.len());
+    let is_told = points.iter().any(|point| !point["p99_s"].is_null());
+    assert_eq!(has(&"Response time"), is_told, "percentiles are there if the report has them");
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     }
     if let Some(plan) = &args.study.sweep {
         context.messages.note(NAME, &shown::opening_of_sweep(&prepared, plan));
-        return sweep::sweep(context, &args, &mut prepared, &stopping, plan);
+        return sweep::sweep(context, &args, &mut prepared, &stopping, page.as_ref());
     }
     context.messages.note(NAME, &shown::opening(&prepared));
     let live = if args.live { Some(LiveRun::begin(&prepared)?) } else { None };

@@ -1,5 +1,7 @@
 //! The page of a run: what was run, who was late, what happened over time, the distribution of times. It refuses percentiles where the report refuses them.
 
+mod sweep;
+
 use super::history::{History, LoadMoment, OVER_TIME};
 use super::plan::PreparedLoad;
 use super::{report, shown};
@@ -10,6 +12,7 @@ use ::load::late::WhoWasLate;
 use ::load::ledger::Distribution;
 use ::load::run::RunReport;
 use std::time::{SystemTime, UNIX_EPOCH};
+pub use sweep::SweepPage;
 use sys::civil_time::local;
 
 /// LIMIT: of a statement's text; the beginning and the end of a longer one are shown.

@@ -19,7 +19,7 @@ pub struct StudyArgs {
     pub find_within: f64,
 
     /// One run for each value: connections=1..2048 (doubled), 1..64@8 (in steps), 1,2,4,8 (a list), or rate=...; with --think it is the study of users
-    #[arg(long, help_heading = HEADING, value_name = "WHAT=VALUES", conflicts_with_all = ["find_max", "events", "hgrm"])]
+    #[arg(long, help_heading = HEADING, value_name = "WHAT=VALUES", conflicts_with_all = ["find_max", "events", "hgrm", "live"])]
     pub sweep: Option<SweepPlan>,
 
     /// Go over all values of --sweep so often, forward and backward by turns

@@ -1,11 +1,13 @@
 //! `mh load --sweep`: a run for each number of connections, or each rate, a line for each, and what throughput follows.
 
 use super::args::LoadArgs;
+use super::html::SweepPage;
 use super::plan::PreparedLoad;
 use super::search::GENERATOR;
 use super::stopping::Stopping;
 use super::study::{ended_by, rate_text, run_once, time_text, value_text};
 use super::{GENERATOR_WAS_LIMIT, NAME, environment};
+use crate::page_target::PageTarget;
 use ::load::arrivals::{ArrivalModel, RateProfile, Spacing};
 use ::load::run::LoadPlan;
 use ::load::session::SqlDialect;
@@ -48,14 +50,15 @@ struct SweptRuns {
     error: Option<String>,
 }
 
-/// Sweeps, and prints what was found.
+/// Sweeps, prints what was found and writes its page if there is to be one.
 pub fn sweep(
     context: &Context,
     args: &LoadArgs,
     prepared: &mut PreparedLoad,
     stopping: &Stopping,
-    plan: &SweepPlan,
+    page: Option<&PageTarget>,
 ) -> Result<Outcome, Failure> {
+    let Some(plan) = &args.study.sweep else { return Ok(Outcome::Done) };
     let rounds = args.study.rounds as usize;
     let swept = run_all(args, prepared, stopping, plan)?;
     if let (Some(error), true) = (&swept.error, swept.runs.is_empty()) {
@@ -63,19 +66,20 @@ pub fn sweep(
     }
     let think_s = args.think.as_secs_f64();
     let report = SweepReport::new(plan.axis, think_s, &swept.runs);
-    let text = match args.json {
-        true => json_line(&SweepObject {
-            kind: "sweep",
-            target: &prepared.name,
-            workload: &prepared.workload_name,
-            run_s: prepared.plan.duration.as_secs_f64(),
-            rounds,
-            is_stopped: swept.is_stopped,
-            report: &report,
-        }),
-        false => conclusion(&report, rounds),
-    };
-    print_as(NAME, &text)?;
+    let text = conclusion(&report, rounds);
+    let data = json_line(&SweepObject {
+        kind: "sweep",
+        target: &prepared.name,
+        workload: &prepared.workload_name,
+        run_s: prepared.plan.duration.as_secs_f64(),
+        rounds,
+        is_stopped: swept.is_stopped,
+        report: &report,
+    });
+    print_as(NAME, if args.json { &data } else { &text })?;
+    if let Some(page) = page {
+        page.write(&SweepPage { prepared, report: &report, rounds, data: &data }.page()).map_err(environment)?;
+    }
     if swept.is_stopped {
         let all = rounds * plan.values.len();
         context.messages.note(NAME, &format!("stopped after {} of {all} runs", swept.runs.len()));
@@ -178,7 +182,7 @@ fn switches_text(switches: Option<f64>) -> String {
 }
 
 /// Medians if there were several rounds, and the law in words.
-fn conclusion(report: &SweepReport, rounds: usize) -> String {
+pub fn conclusion(report: &SweepReport, rounds: usize) -> String {
     let mut text = String::new();
     if rounds > 1 {
         let _written = write!(text, "\n{}", medians(report));
@@ -199,30 +203,34 @@ fn conclusion(report: &SweepReport, rounds: usize) -> String {
 }
 
 const MEDIANS: [Align; 10] = [Align::Right; 10];
+/// Names of the columns of [`point_row`] behind the first.
+pub const POINT_HEADS: [&str; 9] =
+    ["DONE/s", "BETWEEN", "AND", "p50", "p95", "p99", "SERVER CPU", "SWITCHES", "GENERATOR"];
 
 fn medians(report: &SweepReport) -> String {
     // On a narrow terminal others than throughput and its bounds go first.
     let mut table = TextTable::new(&MEDIANS).no_wider_than(terminal::standard_output_columns()).dropping(&[4, 9, 8, 5]);
     let value = report.axis.name().to_uppercase();
-    let heads = ["DONE/s", "BETWEEN", "AND", "p50", "p95", "p99", "SERVER CPU", "SWITCHES", "GENERATOR"];
-    table.row(std::iter::once(value.as_str()).chain(heads));
-    let cells = |point: &SweepPoint| {
-        let rate = point.transactions_per_s;
-        [
-            value_text(point.value),
-            rate_text(rate.value),
-            rate_text(rate.low),
-            rate_text(rate.high),
-            time_text(point.p50_s),
-            time_text(point.p95_s),
-            time_text(point.p99_s),
-            time_text(point.server_cpu_s),
-            switches_text(point.server_switches),
-            time_text(Some(point.generator_cpu_s)),
-        ]
-    };
-    report.points.iter().for_each(|point| table.row(cells(point)));
+    table.row(std::iter::once(value.as_str()).chain(POINT_HEADS));
+    report.points.iter().for_each(|point| table.row(point_row(point)));
     format!("Medians of all rounds:\n{table}")
+}
+
+/// The figures of one value.
+pub fn point_row(point: &SweepPoint) -> [String; 10] {
+    let rate = point.transactions_per_s;
+    [
+        value_text(point.value),
+        rate_text(rate.value),
+        rate_text(rate.low),
+        rate_text(rate.high),
+        time_text(point.p50_s),
+        time_text(point.p95_s),
+        time_text(point.p99_s),
+        time_text(point.server_cpu_s),
+        switches_text(point.server_switches),
+        time_text(Some(point.generator_cpu_s)),
+    ]
 }
 
 fn law_text(law: &SweepLaw, report: &SweepReport) -> String {
@@ -235,7 +243,7 @@ fn law_text(law: &SweepLaw, report: &SweepReport) -> String {
 }
 
 /// LIMIT: below, the law does not describe what was measured.
-const FITS_LEAST: f64 = 0.9;
+pub const FITS_LEAST: f64 = 0.9;
 
 fn scalability_text(fit: &UslFit) -> String {
     let mut text = format!(
