@@ -580,7 +580,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__load)
-            opts="-f -s -c -j -M -T -R -P -h --file --tables --table_size --table-size --scale --rand-type --keys --threads --connections --generators --protocol --pipeline --time --warmup-time --warmup --events --rate --arrivals --tx-rate --tx-jitter --think --think-varies --find-max --find-within --overload --progress --report-interval --retries --keep-going --rand-seed --seed --server-pid --echo-service --echo-scheduler --json --hgrm --live --html --help prepare run cleanup"
+            opts="-f -s -c -j -M -T -R -P -h --file --tables --table_size --table-size --scale --rand-type --keys --threads --connections --generators --protocol --pipeline --time --warmup-time --warmup --events --rate --arrivals --tx-rate --tx-jitter --think --think-varies --find-max --find-within --sweep --rounds --point-selects --simple-ranges --sum-ranges --order-ranges --distinct-ranges --range-selects --range-size --index-updates --non-index-updates --delete-inserts --skip-trx --create-secondary --auto-inc --mysql-storage-engine --rand-spec-iter --rand-spec-pct --rand-spec-res --rand-pareto-h --rand-zipfian-exp --overload --progress --report-interval --retries --keep-going --rand-seed --seed --server-pid --echo-service --echo-scheduler --json --hgrm --live --html --help prepare run cleanup"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -703,6 +703,90 @@ _mh() {
                     return 0
                     ;;
                 --find-within)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sweep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --point-selects)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --simple-ranges)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sum-ranges)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --order-ranges)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --distinct-ranges)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --range-selects)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --range-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --index-updates)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --non-index-updates)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --delete-inserts)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --skip-trx)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --create-secondary)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --auto-inc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mysql-storage-engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rand-spec-iter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rand-spec-pct)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rand-spec-res)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rand-pareto-h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rand-zipfian-exp)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

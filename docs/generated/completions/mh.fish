@@ -625,7 +625,7 @@ complete -c mh -n "__fish_mh_using_subcommand load" -l table-size -l table_size 
 complete -c mh -n "__fish_mh_using_subcommand load" -s s -l scale -d 'pgbench\'s scale: 100,000 accounts each' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -l keys -l rand-type -d 'Which rows sysbench\'s statements take: all alike, or some more often' -r -f -a "uniform\t'Each as often as any other'
 gaussian\t'Those in the middle more often'
-special\t'One in a hundred gets three of four'
+special\t'Some in the middle much more often: one in a hundred gets three of four'
 pareto\t'The first ones more often: 80 and 20'
 zipfian\t'Row k by 1/k^0.8'"
 complete -c mh -n "__fish_mh_using_subcommand load" -s c -l connections -l threads -d 'How many connections' -r
@@ -644,6 +644,27 @@ complete -c mh -n "__fish_mh_using_subcommand load" -l tx-jitter -d 'How far a t
 complete -c mh -n "__fish_mh_using_subcommand load" -l think -d 'How long a connection\'s user thinks between two transactions' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -l find-max -d 'Find the highest rate that meets a goal for response times: p99<10ms, or several as in p50<1ms,p99.9<20ms (also mean and max)' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -l find-within -d 'Search until the rates that meet and miss the goal differ by this many per cent at most' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l sweep -d 'One run for each value: connections=1..2048 (doubled), 1..64@8 (in steps), 1,2,4,8 (a list), or rate=...; with --think it is the study of users' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l rounds -d 'Go over all values of --sweep so often, forward and backward by turns' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l point-selects -d 'Rows that a transaction reads by their key' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l simple-ranges -d 'Ranges that it reads' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l sum-ranges -d 'Sums over ranges' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l order-ranges -d 'Ranges that it reads sorted' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l distinct-ranges -d 'Ranges that it reads sorted and without duplicates' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l range-selects -d 'Whether it reads ranges at all' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l range-size -d 'Rows of a range' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l index-updates -d 'Updates of the indexed column' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l non-index-updates -d 'Updates of a column without an index' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l delete-inserts -d 'Rows that it deletes and inserts again' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l skip-trx -d 'Leave out BEGIN and COMMIT, so that each statement is a transaction' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l create-secondary -d 'prepare: make an index on the column k' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l auto-inc -d 'prepare and insert: let the server give keys, or make them here (the tables of insert then begin empty)' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l mysql-storage-engine -d 'prepare: the storage engine of MySQL\'s tables' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l rand-spec-iter -d 'gaussian, special: draws whose mean is taken' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l rand-spec-pct -d 'special: per cent of the rows that are taken more often' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l rand-spec-res -d 'special: per cent of the draws that take them' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l rand-pareto-h -d 'pareto: the share of rows that has all draws but this share' -r
+complete -c mh -n "__fish_mh_using_subcommand load" -l rand-zipfian-exp -d 'zipfian: row k by 1/k^EXPONENT' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -l overload -d 'What becomes of transactions that are due while every connection is busy: queue, queue:COUNT, drop' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -s P -l report-interval -l progress -d 'Report so often' -r
 complete -c mh -n "__fish_mh_using_subcommand load" -l retries -d 'Begin a transaction again so often after a deadlock or a serialization failure' -r
