@@ -265,15 +265,15 @@ fn a_colleague_who_looks_at_his_host_is_seen_by_his_fleet_unless_he_does_not_wan
 }
 
 /// In ssh's place: drops options, refuses one host, runs the command here.
-fn put_ssh(place: &Place) {
+pub fn put_ssh(place: &Place) {
     let script = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do case $1 in -o) shift 2;; --) shift; break;; *) shift;; esac; done\n\
-                  host=$1; shift\n[ \"$host\" = gone ] && { echo 'ssh: no route to host gone' >&2; exit 255; }\nPATH=$PATH:${0%/*} exec sh -c \"$*\"\n";
+                  host=$1; shift\n[ \"$host\" = gone ] && { echo \"ssh: no route to host ${GONE:-gone}\" >&2; exit 255; }\nPATH=$PATH:${0%/*} exec sh -c \"$*\"\n";
     std::fs::write(place.path("ssh"), script).expect("written");
     std::fs::set_permissions(place.path("ssh"), PermissionsExt::from_mode(0o755)).expect("allowed");
     std::os::unix::fs::symlink(binary(), place.path("mh")).expect("linked");
 }
 
 /// With that before the others, as a variable.
-fn search(place: &Place) -> String {
+pub fn search(place: &Place) -> String {
     format!("PATH={}:{}", place.directory().display(), std::env::var("PATH").unwrap_or_default())
 }

@@ -1,6 +1,7 @@
 //! `mh sysstat` as others meet it: a real Prometheus that scrapes it, a real browser that shows it.
 
 mod browser;
+mod fleet;
 mod prometheus;
 
 use crate::place::{Place, Running, binary};
@@ -21,7 +22,13 @@ impl Served {
     /// Starts `mh sysstat` with these options, each of which prints a URL.
     fn start(place: &Place, options: &[&str]) -> Self {
         let mut command = Command::new(binary());
-        command.arg("sysstat").args(options).arg("100ms").current_dir(place.directory());
+        command.arg("sysstat").args(options).arg("100ms");
+        Self::read(place, command, options.len())
+    }
+
+    /// Starts a command that prints so many URLs.
+    fn read(place: &Place, mut command: Command, urls: usize) -> Self {
+        command.current_dir(place.directory());
         command.env("MH_CONFIG", "").stdin(Stdio::null()).stdout(Stdio::piped());
         let mut running = Running { child: command.spawn().expect("the program starts") };
         let mut printed = BufReader::new(running.child.stdout.take().expect("a pipe"));
@@ -30,7 +37,7 @@ impl Served {
             printed.read_line(&mut line).expect("text");
             line.trim_end().split_once(": ").expect("a word and a URL").1.to_owned()
         };
-        let urls = options.iter().map(line).collect();
+        let urls = (0..urls).map(line).collect();
         Self { running, urls }
     }
 

@@ -6,30 +6,38 @@ use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 use testkit::program::{TestProgram, left_out};
 
 /// A browser with one page.
-struct Browser {
+pub struct Browser {
     _running: Running,
     orders: File,
     answers: Receiver<Value>,
     number: u64,
     page: Option<String>,
     /// Errors that the page met.
-    errors: Vec<String>,
+    pub errors: Vec<String>,
 }
 
 impl Browser {
     /// Starts it; none where there is none.
-    fn start(place: &Place) -> Option<Self> {
+    pub fn start(place: &Place) -> Option<Self> {
+        Self::start_in(place, "")
+    }
+
+    /// The same by another program in front of it, which puts it elsewhere.
+    pub fn start_in(place: &Place, front: &str) -> Option<Self> {
         TestProgram::find("chromium")?;
-        let script = "mkfifo orders answers && exec chromium --headless --no-sandbox --disable-gpu --no-first-run \
-            --user-data-dir=profile --remote-debugging-pipe about:blank 3<>orders 4<>answers";
+        let script = format!(
+            "mkfifo orders answers && exec {front} chromium --headless --no-sandbox --disable-gpu --no-first-run \
+             --user-data-dir=profile --remote-debugging-pipe about:blank 3<>orders 4<>answers"
+        );
         let mut command = Command::new("sh");
-        command.args(["-c", script]).current_dir(place.directory()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(["-c", &script]).current_dir(place.directory()).stdout(Stdio::null()).stderr(Stdio::null());
         let running = Running { child: command.spawn().expect("sh starts") };
         wait_until("the pipes are there", || place.has("answers"));
         let open = |name: &str| OpenOptions::new().read(true).write(true).open(place.path(name)).expect("a pipe");
@@ -54,7 +62,7 @@ impl Browser {
         Some(browser)
     }
 
-    fn order(&mut self, method: &str, parameters: Value) -> Value {
+    pub fn order(&mut self, method: &str, parameters: Value) -> Value {
         self.number += 1;
         let mut order = json!({"id": self.number, "method": method, "params": parameters});
         if let Some(page) = &self.page {
@@ -74,17 +82,17 @@ impl Browser {
         }
     }
 
-    fn evaluate(&mut self, expression: &str) -> Value {
+    pub fn evaluate(&mut self, expression: &str) -> Value {
         let mut answer = self.order("Runtime.evaluate", json!({"expression": expression, "returnByValue": true}));
         answer["result"]["value"].take()
     }
 
-    fn wait(&mut self, condition: &str) {
+    pub fn wait(&mut self, condition: &str) {
         wait_until(condition, || self.evaluate(condition) == json!(true));
     }
 
     /// Moves to the middle of an element and presses the button.
-    fn click(&mut self, selector: &str) {
+    pub fn click(&mut self, selector: &str) {
         let expression = format!(
             "(() => {{ const e = document.querySelector({selector:?}); e.scrollIntoView({{block: 'center'}}); \
              const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
@@ -95,6 +103,48 @@ impl Browser {
             self.order("Input.dispatchMouseEvent", event);
         }
     }
+
+    /// Writes what is seen at this width, dark or light, to target/tmp, for whoever wants to look at it.
+    pub fn picture(&mut self, name: &str, width: u32, is_dark: bool) {
+        let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});
+        self.order("Emulation.setDeviceMetricsOverride", size);
+        let scheme = if is_dark { "dark" } else { "light" };
+        let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        self.order("Emulation.setEmulatedMedia", media);
+        // Charts fit themselves into their places with the next frames.
+        self.evaluate("void requestAnimationFrame(() => requestAnimationFrame(() => { window.isDrawn = true; }))");
+        self.wait("window.isDrawn === true");
+        self.evaluate("window.isDrawn = false");
+        let taken = self.order("Page.captureScreenshot", json!({"format": "png"}));
+        let bytes = base64(taken["data"].as_str().expect("a picture"));
+        assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"), "a picture");
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
+        std::fs::create_dir_all(&directory).expect("made");
+        std::fs::write(directory.join(format!("{name}-{width}-{scheme}.png")), bytes).expect("written");
+        let is_too_wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
+        assert_eq!(self.evaluate(is_too_wide), json!(false), "{name} at {width} pixels needs no scrolling sideways");
+    }
+}
+
+/// What a picture is sent as (RFC 4648).
+fn base64(text: &str) -> Vec<u8> {
+    let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);
+    for letter in text.bytes() {
+        let value = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => break,
+        };
+        (bits, count) = (bits << 6 | u32::from(value), count + 6);
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+        }
+    }
+    bytes
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod words;
 
 use ::fleet::agent::DEFAULT_PORT;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use fleet::SharedFleet;
 use fleet_keys::{EnrollArgs, KeyArgs};
 use hosts::{FleetPlaces, WantedHosts};
 use keep::Keeper;
@@ -321,14 +322,15 @@ fn look_at_fleet(
     let are_named = !looks.hosts.is_empty() || !args.fleet.hosts.is_empty();
     let has_key = || places.is_some_and(|places| places.key.exists());
     // A script that asks for this host gets it, whoever's key is there.
+    let is_for_eyes = has_screen || args.web.serve_pages();
     let is_fleet = are_named
         || args.fleet.fleet
-        || (has_screen && !args.fleet.alone && args.record.is_none() && !args.web.serve() && has_key());
+        || (is_for_eyes && !args.fleet.alone && args.record.is_none() && !args.web.serve_metrics() && has_key());
     if !is_fleet {
         return Ok(None);
     }
-    if args.record.is_some() || args.web.serve() || !is_text {
-        let message = "--record, --web, --metrics, --json and --csv are of one host: run them there, by ssh".to_owned();
+    if args.record.is_some() || args.web.serve_metrics() || !is_text {
+        let message = "--record, --metrics, --json and --csv are of one host: run them there, by ssh".to_owned();
         return Err(Failure::Usage { command: NAME, message });
     }
     let wanted = WantedHosts {
@@ -343,12 +345,21 @@ fn look_at_fleet(
         return Err(Failure::Environment { command: NAME, message });
     }
     let mut viewer = hosts::viewer(NAME, &wanted, places, looks.interval)?;
+    let web = WebServer::start_fleet(NAME, &args.web, looks.interval)?;
     if has_screen {
-        let notice = answers_beside_screen(context, args, places).unwrap_or_default();
-        fleet::show(NAME, &mut viewer, looks.interval, notice)?;
+        let answers = answers_beside_screen(context, args, places);
+        let notice: Vec<String> = web.iter().flat_map(|web| web.notice.clone()).chain(answers).collect();
+        let beside = |shared: &SharedFleet| web.iter().for_each(|web| web.publish_fleet(shared));
+        fleet::show(NAME, &mut viewer, looks.interval, notice.join("  "), beside)?;
+    } else if let Some(web) = web.as_ref().filter(|_| is_quiet(args)) {
+        announce(context, web, true)?;
+        hosts::serve(&mut viewer, looks.interval, web)?;
     } else {
+        web.iter().try_for_each(|web| announce(context, web, false))?;
         let count = if args.once { 1 } else { looks.count.unwrap_or(0) };
-        return hosts::print(context, &mut viewer, (looks.interval, count), !are_named, args.format.look()).map(Some);
+        let look = args.format.look();
+        let printed = hosts::print(context, &mut viewer, (looks.interval, count), !are_named, look, web.as_ref());
+        return printed.map(Some);
     }
     Ok(Some(Outcome::Done))
 }

@@ -1,10 +1,12 @@
 //! Many hosts: a row each, worst first. `fleet` (the engine) brings what arrives; here each host becomes a session like any other, so
 //! Enter shows it with the same screen.
 
-mod columns;
+pub mod columns;
 mod compare;
-mod fold;
-mod rows;
+pub mod fold;
+#[cfg(test)]
+pub mod made_up;
+pub mod rows;
 mod screen;
 
 use super::screen::SharedHost;
@@ -116,7 +118,7 @@ impl SharedFleet {
     }
 
     /// Takes what has happened.
-    fn take(&self, event: FleetEvent) {
+    pub fn take(&self, event: FleetEvent) {
         let mut hosts = self.hosts.lock();
         match event {
             FleetEvent::Appeared { host, name, place } => {

@@ -2,6 +2,7 @@
 
 use super::fleet::{self, SharedFleet, as_text};
 use super::line::TintedLine;
+use super::web::WebServer;
 use ::fleet::keys::{FeedRole, FleetKeyFile};
 use ::fleet::ssh::{SshOptions, expand_hosts, read_hosts_file};
 use ::fleet::viewer::{KnownHosts, Viewer, ViewerOptions};
@@ -104,6 +105,15 @@ const FOUND_WITHIN: Duration = Duration::from_secs(2);
 /// How long hosts have to answer before a text is printed that lacks some.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
+/// Serves all hosts to browsers until somebody interrupts.
+pub fn serve(viewer: &mut Viewer, interval: Duration, web: &WebServer) -> Result<(), Failure> {
+    let shared = SharedFleet::new(interval, Bell::silent());
+    fleet::bring(super::NAME, viewer, &shared, |shared| {
+        web.publish_fleet(shared);
+        false
+    })
+}
+
 /// Prints all hosts, `count` times.
 pub fn print(
     context: &Context,
@@ -111,6 +121,7 @@ pub fn print(
     (interval, count): (Duration, u64),
     is_fleet: bool,
     look: TextLook,
+    web: Option<&WebServer>,
 ) -> Result<Outcome, Failure> {
     let command = super::NAME;
     let shared = SharedFleet::new(interval, Bell::silent());
@@ -121,6 +132,7 @@ pub fn print(
     let mut printed = 0;
     let mut failed = None;
     fleet::bring(command, viewer, &shared, |shared| {
+        web.into_iter().for_each(|web| web.publish_fleet(shared));
         let rows = shared.rows();
         let all_are_known = (is_fleet || !rows.is_empty()) && rows.iter().all(|(_, row)| row.is_settled());
         let is_time = match next {

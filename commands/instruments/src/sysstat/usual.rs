@@ -80,7 +80,7 @@ pub enum Deviation {
 
 impl Deviation {
     /// What stands before the figure: colour alone is not seen by everybody.
-    fn mark(self) -> char {
+    pub fn mark(self) -> char {
         match self {
             Self::Above => '^',
             Self::Below => 'v',

@@ -63,17 +63,26 @@ pub fn fold(hosts: &[(HostId, FleetRow)], is_marked: impl Fn(HostId) -> bool) ->
 
 /// `12 hosts alike   ok   3-11  9-14 ...  web1 web2 web3 ...`
 pub fn alike_line(all: &[usize], hosts: &[(HostId, FleetRow)], width: usize) -> TintedLine {
-    let members = || all.iter().filter_map(|at| hosts.get(*at)).map(|(_, row)| row);
+    let members = members(all, hosts);
     let line = TintedLine::tinted(format!("{:<17}", format!("{} hosts alike", all.len())), Tint::Bold)
         .and_tinted(format!("{:<12}", "ok"), Some(Tint::Good));
     let line = columns_for(width).iter().fold(line, |line, at| {
-        let column = &COLUMNS[*at];
-        let values: Vec<f64> = members().filter_map(|row| row.judged.figures.values[*at]).collect();
-        let text = if column.alike_within.is_some() { range(&values, column.text) } else { String::new() };
-        line.and(format!("{text:>width$}", width = column.width))
+        line.and(format!("{text:>width$}", text = alike_text(&members, *at), width = COLUMNS[*at].width))
     });
-    let names: Vec<String> = members().map(|row| terminal::printable(&row.name).into_owned()).collect();
+    let names: Vec<String> = members.iter().map(|row| terminal::printable(&row.name).into_owned()).collect();
     line.and_tinted(format!("  {}", names.join(" ")), Some(Tint::Dim))
+}
+
+/// The hosts of a row.
+pub fn members<'a>(all: &[usize], hosts: &'a [(HostId, FleetRow)]) -> Vec<&'a FleetRow> {
+    all.iter().filter_map(|at| hosts.get(*at)).map(|(_, row)| row).collect()
+}
+
+/// What a column says of hosts that are alike; empty if it is none of those in which they are.
+pub fn alike_text(members: &[&FleetRow], at: usize) -> String {
+    let values: Vec<f64> = members.iter().filter_map(|row| row.judged.figures.values[at]).collect();
+    let column = &COLUMNS[at];
+    if column.alike_within.is_some() { range(&values, column.text) } else { String::new() }
 }
 
 /// `3-11`, or `3` of values that are written alike.

@@ -84,6 +84,21 @@ pub fn order(rows: &mut [(::fleet::viewer::HostId, FleetRow)]) {
     rows.sort_by_cached_key(|(_, row)| (key(row), row.name.clone()));
 }
 
+/// Another order: by the figure of a column. Hosts without one come last whichever way.
+pub fn order_by_column(rows: &mut [(::fleet::viewer::HostId, FleetRow)], at: usize, falls: bool) {
+    let figure = |row: &FleetRow| row.judged.figures.values[at].filter(|_| has_figures(row));
+    rows.sort_by(|(_, one), (_, other)| match (figure(one), figure(other)) {
+        (Some(one), Some(other)) if falls => other.total_cmp(&one),
+        (Some(one), Some(other)) => one.total_cmp(&other),
+        (one, other) => one.is_none().cmp(&other.is_none()),
+    });
+}
+
+/// Whether a row has figures: those of a host that is away would be old ones.
+pub fn has_figures(row: &FleetRow) -> bool {
+    row.is_up() && row.judged.figures.values[0].is_some()
+}
+
 /// `12 hosts  10 ok  1 CEILING  1 late`
 pub fn headline(rows: &[(::fleet::viewer::HostId, FleetRow)]) -> TintedLine {
     let mut ok = 0;
@@ -148,11 +163,8 @@ pub fn line(row: &FleetRow, width: usize, is_marked: bool) -> TintedLine {
     let mark = if is_marked { "*" } else { " " };
     let line = TintedLine::tinted(format!("{name:<16}{mark}"), Tint::Bold)
         .and_tinted(format!("{state:<12}"), Some(state_tint));
-    let has_figures = row.judged.figures.values[0].is_some();
     match &row.state {
-        RowState::Up { .. } | RowState::Late { .. } if has_figures => {
-            figures(line, &row.judged.figures, width).and(format!("  {}", explanation(row)))
-        }
+        _ if has_figures(row) => figures(line, &row.judged.figures, width).and(format!("  {}", explanation(row))),
         RowState::Reaching { place } => line.and_tinted(format!("  {place}"), Some(Tint::Dim)),
         _ => line.and(format!("  {}", explanation(row))),
     }
@@ -160,6 +172,11 @@ pub fn line(row: &FleetRow, width: usize, is_marked: bool) -> TintedLine {
 
 /// What is wrong with a host, in full; empty if nothing is.
 pub fn explanation(row: &FleetRow) -> String {
+    explanation_with(row, "n accepts if mh sysstat key shows the same there")
+}
+
+/// The same, with the way in which a key is accepted.
+pub fn explanation_with(row: &FleetRow, accepting: &str) -> String {
     match &row.state {
         RowState::Up { .. } => {
             let shown = row.host.session.lock().latest();
@@ -173,7 +190,7 @@ pub fn explanation(row: &FleetRow) -> String {
             } else {
                 "your fleet has not signed its key"
             };
-            format!("code {code}; {what}; n accepts if mh sysstat key shows the same there")
+            format!("code {code}; {what}; {accepting}")
         }
         RowState::Lost { reason, .. } => reason.clone(),
         RowState::Late { .. } | RowState::Reaching { .. } | RowState::Connected { .. } => String::new(),

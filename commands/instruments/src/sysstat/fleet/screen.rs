@@ -294,8 +294,14 @@ impl FleetScreen {
     }
 }
 
-/// Shows all hosts, with `notice` until the first key, until the user leaves.
-pub fn show(command: &'static str, viewer: &mut Viewer, interval: Duration, notice: String) -> Result<(), Failure> {
+/// Shows all hosts, with `notice` until the first key, until the user leaves. `beside` is called for whatever else shows them.
+pub fn show(
+    command: &'static str,
+    viewer: &mut Viewer,
+    interval: Duration,
+    notice: String,
+    beside: impl Fn(&SharedFleet),
+) -> Result<(), Failure> {
     let mut screen = FullScreen::enter().map_err(|error| failure(command, &error))?;
     let bell = screen.bell();
     let shared = SharedFleet::new(interval, screen.bell());
@@ -309,7 +315,10 @@ pub fn show(command: &'static str, viewer: &mut Viewer, interval: Duration, noti
         }
     });
     let drawing = drawing.map_err(|error| failure(command, &error))?;
-    let brought = bring(command, viewer, &shared, |_| false);
+    let brought = bring(command, viewer, &shared, |shared| {
+        beside(shared);
+        false
+    });
     bell.end(0);
     let _a_panic_has_been_told = drawing.join();
     brought

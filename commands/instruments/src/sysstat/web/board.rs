@@ -1,9 +1,11 @@
 //! What the server may show of a host: its newest moment, made into a page when somebody asks, and the points of the charts. Whoever
 //! samples puts it here and waits for nobody; memory is bounded whoever reads, and how fast.
 
+use super::events::NewsSource;
 use super::view::{POINT_COLUMNS, frame, point, short};
 use crate::sysstat::export;
 use crate::sysstat::open_metrics::{ExpositionFormat, exposition};
+use crate::sysstat::screen::SharedHost;
 use crate::sysstat::session::{HostSession, ShownMoment};
 use observe::host::recording::HostFacts;
 use observe::source::accounts::Accounts;
@@ -18,17 +20,24 @@ const POINTS_MAX: usize = 600;
 
 /// A host that is shown.
 pub struct HostBoard {
-    /// What its values do not tell.
-    pub facts: HostFacts,
-    accounts: Accounts,
+    known: Mutex<Arc<BoardFacts>>,
     state: Mutex<BoardState>,
     /// The number of the newest moment; 0 before the first.
     number: watch::Sender<u64>,
 }
 
+/// What its values do not tell. Of a host of the fleet it comes with its first sample.
+pub struct BoardFacts {
+    /// Its name, kernel, and so on.
+    pub facts: HostFacts,
+    accounts: Accounts,
+}
+
 #[derive(Default)]
 struct BoardState {
     number: u64,
+    /// How a host of the fleet stands; nothing if all is well, or of this host.
+    standing: Value,
     shown: ShownMoment,
     filling: Vec<(String, f64)>,
     points: VecDeque<(u64, [f64; POINT_COLUMNS.len()])>,
@@ -39,25 +48,58 @@ struct BoardState {
 impl HostBoard {
     /// Of a host of which nothing has been seen.
     pub fn new(facts: HostFacts, accounts: Accounts) -> Self {
-        Self { facts, accounts, state: Mutex::default(), number: watch::Sender::new(0) }
+        let known = Mutex::new(Arc::new(BoardFacts { facts, accounts }));
+        Self { known, state: Mutex::default(), number: watch::Sender::new(0) }
+    }
+
+    /// Of a host of the fleet, with the points of its past as far as that is kept. The host is held for one moment at a time.
+    pub fn with_past(host: &SharedHost) -> Self {
+        let (board, places) = {
+            let session = host.session.lock();
+            (Self::new(session.facts.clone(), session.accounts.clone()), session.places())
+        };
+        let before = places.start..places.end.saturating_sub(1);
+        for place in before.rev().take(POINTS_MAX).collect::<Vec<_>>().into_iter().rev() {
+            let moment = host.session.lock().at(place);
+            moment.into_iter().for_each(|moment| board.state.lock().add(&moment));
+        }
+        board.publish(&host.session.lock());
+        board
+    }
+
+    /// What its values do not tell.
+    pub fn known(&self) -> Arc<BoardFacts> {
+        Arc::clone(&self.known.lock())
+    }
+
+    /// A host of the fleet stands like this.
+    pub fn stand(&self, standing: Value) {
+        let number = {
+            let mut state = self.state.lock();
+            if state.standing == standing {
+                return;
+            }
+            state.standing = standing;
+            state.number += 1;
+            state.number
+        };
+        self.number.send_replace(number);
     }
 
     /// There is something new.
     pub fn publish(&self, session: &HostSession) {
+        {
+            let mut known = self.known.lock();
+            if known.facts != session.facts {
+                *known = Arc::new(BoardFacts { facts: session.facts.clone(), accounts: session.accounts.clone() });
+            }
+        }
         let shown = session.latest();
         let number = {
             let mut state = self.state.lock();
-            state.number += 1;
-            let number = state.number;
-            // The first look has no rates to draw.
-            if shown.earlier.is_some() {
-                state.points.push_back((number, point(&shown.interval())));
-            }
-            if state.points.len() > POINTS_MAX {
-                state.points.pop_front();
-            }
+            state.add(&shown);
             (state.shown, state.filling) = (shown, session.filling());
-            number
+            state.number
         };
         self.number.send_replace(number);
     }
@@ -82,7 +124,18 @@ impl HostBoard {
             .collect();
         let columns = ["n"].into_iter().chain(POINT_COLUMNS).collect::<Vec<_>>();
         let columns = if is_new { json!(columns) } else { Value::Null };
-        (number, format!("{{\"n\":{number},\"columns\":{columns},\"points\":{},\"frame\":{page}}}", json!(points)))
+        let (points, standing) = (json!(points), &state.standing);
+        let host = self.about();
+        let news = format!(
+            "{{\"n\":{number},\"columns\":{columns},\"points\":{points},\"host\":{host},\"standing\":{standing},\"frame\":{page}}}"
+        );
+        (number, news)
+    }
+
+    /// What a page says of the host itself.
+    fn about(&self) -> Value {
+        let known = self.known();
+        json!({"name": terminal::printable(&known.facts.name), "kernel": terminal::printable(&known.facts.kernel)})
     }
 
     /// Made once a moment, without the lock that the sampler needs.
@@ -94,7 +147,7 @@ impl HostBoard {
             }
             (state.number, state.shown.clone(), state.filling.clone())
         };
-        let page: Arc<str> = frame(&shown.interval(), &self.accounts, &filling).to_string().into();
+        let page: Arc<str> = frame(&shown.interval(), &self.known().accounts, &filling).to_string().into();
         self.state.lock().page = Some((number, Arc::clone(&page)));
         (number, page)
     }
@@ -102,13 +155,54 @@ impl HostBoard {
     /// The newest moment as `mh sysstat --json` prints it.
     pub fn json(&self) -> String {
         let shown = self.state.lock().shown.clone();
-        mh_kit::report::json_line(&export::json(&shown.interval(), &self.facts, &self.accounts))
+        let known = self.known();
+        mh_kit::report::json_line(&export::json(&shown.interval(), &known.facts, &known.accounts))
     }
 
     /// The newest moment for Prometheus; none before the first.
     pub fn metrics(&self, format: ExpositionFormat) -> Option<String> {
         let shown = self.state.lock().shown.clone();
-        (shown.later.at.monotonic_ns > 0).then(|| exposition(&shown, &self.facts, format))
+        (shown.later.at.monotonic_ns > 0).then(|| exposition(&shown, &self.known().facts, format))
+    }
+}
+
+impl BoardState {
+    /// A moment more.
+    fn add(&mut self, moment: &ShownMoment) {
+        self.number += 1;
+        // The first look has no rates to draw.
+        if moment.earlier.is_some() {
+            self.points.push_back((self.number, point(&moment.interval())));
+        }
+        if self.points.len() > POINTS_MAX {
+            self.points.pop_front();
+        }
+    }
+}
+
+/// News of a host for one reader.
+pub struct HostNews {
+    board: Arc<HostBoard>,
+    /// The number that the reader has seen.
+    seen: u64,
+}
+
+impl HostNews {
+    /// For a reader that has seen the moments up to `seen`.
+    pub fn new(board: Arc<HostBoard>, seen: u64) -> Self {
+        Self { board, seen }
+    }
+}
+
+impl NewsSource for HostNews {
+    fn watch(&self) -> watch::Receiver<u64> {
+        self.board.watch()
+    }
+
+    fn news(&mut self) -> Option<(u64, String)> {
+        let (number, news) = self.board.news(self.seen);
+        self.seen = number;
+        Some((number, news))
     }
 }
 

@@ -1,7 +1,6 @@
-//! The body of an answer: bytes, or news of a host without end. News are made when the connection has room for them, so a slow reader
+//! The body of an answer: bytes, or news without end, of a host or of all. News are made when the connection has room for them, so a slow reader
 //! gets fewer and newer ones; nothing waits in a queue.
 
-use super::board::HostBoard;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -74,22 +73,29 @@ type Watch = watch::Receiver<u64>;
 /// Whether there is news; none where a beat has passed without.
 type Waiting = Pin<Box<dyn Future<Output = (Watch, Option<bool>)> + Send>>;
 
-/// News of a host.
+/// What one reader is told, and what it has been told.
+pub trait NewsSource: Send {
+    /// Wakes who waits for news.
+    fn watch(&self) -> watch::Receiver<u64>;
+
+    /// What is new since the last call, with its number; none if nothing is.
+    fn news(&mut self) -> Option<(u64, String)>;
+}
+
+/// News without end.
 pub struct EventStream {
-    board: Arc<HostBoard>,
-    /// The number that the reader has seen.
-    seen: u64,
+    source: Box<dyn NewsSource>,
     waiting: Waiting,
     activity: Arc<Activity>,
 }
 
 impl EventStream {
-    /// For a reader that has seen the moments up to `seen`.
-    pub fn new(board: Arc<HostBoard>, seen: u64, activity: Arc<Activity>) -> Self {
-        let mut watch = board.watch();
+    /// For one reader.
+    pub fn new(source: Box<dyn NewsSource>, activity: Arc<Activity>) -> Self {
+        let mut watch = source.watch();
         // What there is already is news, too.
         watch.mark_changed();
-        Self { board, seen, waiting: wait(watch), activity }
+        Self { source, waiting: wait(watch), activity }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -100,17 +106,20 @@ impl EventStream {
             self.waiting = wait(watch);
             match has_news {
                 Some(true) if number == 0 => {}
-                Some(true) => return Poll::Ready(Some(self.event())),
+                Some(true) => {
+                    if let Some(event) = self.event() {
+                        return Poll::Ready(Some(event));
+                    }
+                }
                 Some(false) => return Poll::Ready(None),
                 None => return Poll::Ready(Some(Bytes::from_static(b":\n\n"))),
             }
         }
     }
 
-    fn event(&mut self) -> Bytes {
-        let (number, news) = self.board.news(self.seen);
-        self.seen = number;
-        Bytes::from(format!("retry: 2000\nid: {number}\ndata: {news}\n\n"))
+    fn event(&mut self) -> Option<Bytes> {
+        let (number, news) = self.source.news()?;
+        Some(Bytes::from(format!("retry: 2000\nid: {number}\ndata: {news}\n\n")))
     }
 }
 

@@ -11,9 +11,10 @@ pub struct PageFile {
 }
 
 /// All files.
-pub const FILES: [PageFile; 5] = [
+pub const FILES: [PageFile; 6] = [
     PageFile { path: "/", content_type: "text/html; charset=utf-8", text: include_str!("page/index.html") },
     PageFile { path: "/app.js", content_type: "text/javascript; charset=utf-8", text: include_str!("page/app.js") },
+    PageFile { path: "/fleet.js", content_type: "text/javascript; charset=utf-8", text: include_str!("page/fleet.js") },
     PageFile { path: "/style.css", content_type: "text/css; charset=utf-8", text: include_str!("page/style.css") },
     PageFile {
         path: "/uplot.js",

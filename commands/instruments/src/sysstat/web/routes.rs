@@ -2,10 +2,12 @@
 
 use super::access::Secrets;
 use super::address::OwnNames;
-use super::board::HostBoard;
-use super::events::{Activity, AnswerBody, EventStream};
+use super::board::{HostBoard, HostNews};
+use super::events::{Activity, AnswerBody, EventStream, NewsSource};
 use super::files::FILES;
+use super::fleet_board::{FleetBoard, FleetNews, FleetTableView};
 use crate::sysstat::open_metrics::ExpositionFormat;
+use ::fleet::viewer::HostId;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Bytes};
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -22,6 +24,8 @@ pub struct Site {
     pub secrets: Option<Secrets>,
     /// Hosts; the first is this one.
     pub hosts: Vec<Arc<HostBoard>>,
+    /// The hosts of a fleet, in place of these.
+    pub fleet: Option<Arc<FleetBoard>>,
 }
 
 /// LIMIT: bytes of a body; the only one that is read is a token.
@@ -121,6 +125,9 @@ fn get<B>(site: &Site, activity: &Arc<Activity>, request: &Request<B>) -> Respon
     if !secrets.admit(text_of(headers, header::COOKIE), text_of(headers, header::AUTHORIZATION)) {
         return text(StatusCode::UNAUTHORIZED, "open the URL that mh sysstat printed\n");
     }
+    if let Some(path) = path.strip_prefix("/api/fleet").filter(|_| path != "/api/fleet") {
+        return of_fleet(site, activity, path, request.uri().query().unwrap_or_default(), headers);
+    }
     data(site, activity, path, headers)
 }
 
@@ -130,33 +137,72 @@ fn data(site: &Site, activity: &Arc<Activity>, path: &str, headers: &HeaderMap) 
     if path == "/metrics" {
         return metrics(site.hosts.first(), headers);
     }
+    if path == "/api/site" {
+        return json_text(json!({"is_fleet": site.fleet.is_some()}).to_string());
+    }
+    if let Some(fleet) = site.fleet.as_ref().filter(|_| path == "/api/fleet") {
+        return json_text(fleet.list().to_string());
+    }
     let Some(path) = path.strip_prefix("/api/hosts") else { return nothing() };
     if path.is_empty() {
         return hosts(site);
     }
     let Some((name, what)) = path.strip_prefix('/').and_then(|path| path.split_once('/')) else { return nothing() };
-    let Some(board) = site.hosts.iter().find(|board| in_path(&board.facts.name) == name) else {
-        return text(StatusCode::NOT_FOUND, "there is no such host\n");
-    };
+    let board = site.hosts.iter().find(|board| in_path(&board.known().facts.name) == name);
+    of_host(board.cloned(), activity, what, headers)
+}
+
+/// Figures of one host.
+fn of_host(
+    board: Option<Arc<HostBoard>>,
+    activity: &Arc<Activity>,
+    what: &str,
+    headers: &HeaderMap,
+) -> Response<AnswerBody> {
+    let Some(board) = board else { return text(StatusCode::NOT_FOUND, "there is no such host\n") };
     // EventSource sends it when it comes back.
     let seen = text_of(headers, HeaderName::from_static("last-event-id")).parse().unwrap_or(0);
     match what {
-        "events" => {
-            let events = Box::new(EventStream::new(Arc::clone(board), seen, Arc::clone(activity)));
-            let mut answer = Response::new(AnswerBody::Events(events));
-            answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-            answer
-        }
+        "events" => events(Box::new(HostNews::new(board, seen)), activity),
         "page" => json_text(board.news(seen).1),
         "now" => json_text(board.json()),
-        "metrics" => metrics(Some(board), headers),
-        _ => nothing(),
+        "metrics" => metrics(Some(&board), headers),
+        _ => text(StatusCode::NOT_FOUND, "there is no such page\n"),
     }
+}
+
+/// Figures of many: the table, or one host by its number.
+fn of_fleet(
+    site: &Site,
+    activity: &Arc<Activity>,
+    path: &str,
+    query: &str,
+    headers: &HeaderMap,
+) -> Response<AnswerBody> {
+    let Some(fleet) = &site.fleet else { return text(StatusCode::NOT_FOUND, "this is one host's page\n") };
+    let table = || Box::new(FleetNews::new(Arc::clone(fleet), FleetTableView::of_query(query)));
+    match path {
+        "/events" => return events(table(), activity),
+        "/page" => return json_text(table().news().map_or_else(|| "{}".to_owned(), |(_, news)| news)),
+        _ => {}
+    }
+    let Some((number, what)) = path.strip_prefix('/').and_then(|path| path.split_once('/')) else {
+        return text(StatusCode::NOT_FOUND, "there is no such page\n");
+    };
+    // A board is made for whoever knows what to ask of it.
+    let board = number.parse().ok().and_then(|number| fleet.open(HostId(number)));
+    of_host(board, activity, what, headers)
+}
+
+fn events(source: Box<dyn NewsSource>, activity: &Arc<Activity>) -> Response<AnswerBody> {
+    let mut answer = Response::new(AnswerBody::Events(Box::new(EventStream::new(source, Arc::clone(activity)))));
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    answer
 }
 
 fn hosts(site: &Site) -> Response<AnswerBody> {
     let one = |board: &Arc<HostBoard>| {
-        let facts = &board.facts;
+        let facts = &board.known().facts;
         let name = terminal::printable(&facts.name);
         json!({"name": name, "path": in_path(&facts.name), "kernel": facts.kernel, "version": facts.version, "tier": facts.tier})
     };

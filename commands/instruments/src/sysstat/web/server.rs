@@ -127,6 +127,7 @@ mod tests {
             names: OwnNames::new("web7", "127.0.0.1"),
             secrets: Some(Secrets::new(address.port()).expect("random bytes")),
             hosts: Vec::new(),
+            fleet: None,
         };
         (ServerThread::start(vec![(listener, site)]).expect("a thread"), address)
     }

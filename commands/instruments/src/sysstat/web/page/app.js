@@ -466,6 +466,9 @@ function draw() {
 }
 
 function receive(news) {
+  [state.host, state.kernel] = [news.host.name, news.host.kernel];
+  if (news.standing) say(news.standing.slice(0, 3).filter((text, at) => at !== 1 && text).join(": "), news.standing[1] === "bad");
+  else say("live", false);
   if (news.columns) {
     state.columns = news.columns;
     state.points = [];
@@ -484,6 +487,7 @@ function receive(news) {
 function say(text, isLost) {
   setText(byId("state"), text);
   byId("state").className = isLost ? "lost" : "";
+  byId("state").title = text;
 }
 
 function hold() {
@@ -494,46 +498,55 @@ function hold() {
   if (!state.held) {
     state.frame = state.next || state.frame;
     draw();
+    drawFleet();
   }
 }
 
-function watchHost(host) {
+// One stream at a time: a browser has few connections to a server.
+function watch(path, take) {
   if (state.source) state.source.close();
-  state.host = host.name;
-  state.kernel = host.kernel;
-  const source = new EventSource(`/api/hosts/${host.path}/events`);
+  const source = new EventSource(path);
   state.source = source;
   source.onopen = () => say("live", false);
-  source.onmessage = (event) => receive(JSON.parse(event.data));
+  source.onmessage = (event) => take(JSON.parse(event.data));
   source.onerror = () => {
     say("no connection: figures are old", true);
     // The browser comes back by itself unless it was refused.
-    if (source.readyState === EventSource.CLOSED) setTimeout(start, 2000);
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => source === state.source && start(), 2000);
   };
+}
+
+function watchHost(path) {
+  byId("main").hidden = false;
+  byId("fleet").hidden = true;
+  byId("back").hidden = !state.isFleet;
+  Object.assign(state, { frame: null, next: undefined, columns: [], points: [] });
+  watch(path + "/events", receive);
 }
 
 async function start() {
   let answer;
   try {
-    answer = await fetch("/api/hosts", { cache: "no-store" });
+    answer = await fetch("/api/site", { cache: "no-store" });
   } catch {
     say("no connection", true);
     setTimeout(start, 2000);
     return;
   }
-  const isIn = answer.ok;
-  byId("main").hidden = !isIn;
-  byId("login").hidden = isIn;
-  if (!isIn) {
+  byId("login").hidden = answer.ok;
+  if (!answer.ok) {
+    byId("main").hidden = true;
+    byId("fleet").hidden = true;
     say(answer.status === 401 ? "not logged in" : "refused", true);
     return;
   }
-  const hosts = await answer.json();
-  const choice = byId("hosts");
-  choice.hidden = hosts.length < 2;
-  choice.replaceChildren(...hosts.map((host, place) => new Option(host.name, String(place))));
-  choice.onchange = () => watchHost(hosts[Number(choice.value)]);
-  watchHost(hosts[0]);
+  state.isFleet = (await answer.json()).is_fleet;
+  if (state.isFleet) {
+    followPlace();
+    return;
+  }
+  const hosts = await (await fetch("/api/hosts", { cache: "no-store" })).json();
+  watchHost("/api/hosts/" + hosts[0].path);
 }
 
 async function logIn(token) {
@@ -562,13 +575,16 @@ byId("login").addEventListener("submit", async (event) => {
 });
 document.addEventListener("keydown", (event) => {
   const isTyped = /^(INPUT|SELECT|BUTTON)$/.test(event.target.tagName);
-  if (event.key === "Escape" && event.target.id === "filter") event.target.blur();
+  if (event.key === "Escape" && event.target.type === "search") event.target.blur();
   if (isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === " ") hold();
-  else if (event.key === "/") byId("filter").focus();
+  else if (event.key === "/") byId(byId("fleet").hidden ? "filter" : "fleet-filter").focus();
+  else if (event.key === "+" && !byId("fleet").hidden) unfold();
+  else if (event.key === "Escape" && !byId("back").hidden) location.hash = "";
   else return;
   event.preventDefault();
 });
 matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => charts.forEach(({ plot }) => plot.redraw(false)));
-window.addEventListener("hashchange", begin);
-begin();
+window.addEventListener("hashchange", () => (location.hash.includes("token=") ? begin() : followPlace()));
+// The other script stands behind this one.
+document.addEventListener("DOMContentLoaded", begin);

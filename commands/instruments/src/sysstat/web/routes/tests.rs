@@ -29,7 +29,9 @@ fn board(name: &str) -> Arc<HostBoard> {
 
 fn site() -> Site {
     let secrets = Some(Secrets::new(7780).expect("random bytes"));
-    Site { names: OwnNames::new("web7", "127.0.0.1"), secrets, hosts: vec![board("web7"), board("b ä/<")] }
+    Site {
+        names: OwnNames::new("web7", "127.0.0.1"), secrets, hosts: vec![board("web7"), board("b ä/<")], fleet: None
+    }
 }
 
 fn ask(site: &Site, method: &str, path: &str, headers: &[(&str, &str)], body: &'static str) -> Asked {
