@@ -2,6 +2,7 @@
 //! an agent and its viewer, hostile names, recordings that were cut.
 
 use crate::place::{Place, Running, binary, wait_until};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
@@ -261,6 +262,80 @@ fn a_colleague_who_looks_at_his_host_is_seen_by_his_fleet_unless_he_does_not_wan
         ["0 hosts  0 ok", "1"],
         "{}",
         String::from_utf8_lossy(&outcome.stderr)
+    );
+}
+
+/// Pairs by the code that the viewer prints, changed by `change`; what both sides print and how they end.
+fn pair(place: &Place, change: impl Fn(&str) -> String) -> [(Option<i32>, String); 2] {
+    let home = |who: &str| {
+        let mut command = Command::new(binary());
+        let home = place.path(who);
+        command.env("HOME", &home).env("STATE_DIRECTORY", home.join("agent")).env("MH_CONFIG", "");
+        command
+            .env_remove("XDG_STATE_HOME")
+            .env_remove("XDG_CONFIG_HOME")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.arg("sysstat");
+        command
+    };
+    let mut viewer = home("viewer");
+    let viewer = viewer.args(["pair", "--port", "0"]).stdin(Stdio::null()).spawn();
+    let mut viewer = Running { child: viewer.expect("the program starts") };
+    let mut printed = BufReader::new(viewer.child.stdout.take().expect("a pipe"));
+    let mut line = || {
+        let mut line = String::new();
+        printed.read_line(&mut line).expect("text");
+        line
+    };
+    let code = line().strip_prefix("code ").and_then(|rest| rest.split(',').next()).expect("a code").to_owned();
+    let port = line().split_whitespace().find_map(|word| word.rsplit_once(':')?.1.parse::<u16>().ok()).expect("a port");
+    let mut host = home("host");
+    let host = host.args(["pair", &format!("127.0.0.1:{port}")]).stdin(Stdio::piped()).spawn();
+    let mut host = Running { child: host.expect("the program starts") };
+    host.child.stdin.take().expect("a pipe").write_all(change(&code).as_bytes()).expect("written");
+    let all = |running: &mut Running, mut printed: String| {
+        let status = running.child.wait().expect("it ends");
+        let errors = running.child.stderr.take().expect("a pipe");
+        let pipes = running.child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read>);
+        for mut pipe in pipes.into_iter().chain([Box::new(errors) as Box<dyn Read>]) {
+            pipe.read_to_string(&mut printed).expect("text");
+        }
+        (status.code(), printed)
+    };
+    let of_host = all(&mut host, String::new());
+    [all(&mut viewer, line()), of_host]
+}
+
+#[test]
+fn two_people_pair_a_host_by_a_code_and_a_wrong_one_enrolls_nothing() {
+    let place = Place::new();
+    let viewer = program(&place).with_variable("HOME", place.path("viewer").to_string_lossy().into_owned());
+    let viewer = viewer.with_variable("XDG_CONFIG_HOME", "");
+    viewer.run(["sysstat", "key", "--new", "site"], b"").expect("the program starts").stdout_of_success();
+    let wrong = |code: &str| {
+        let number: u32 = code[..1].parse().expect("a digit");
+        format!("{}{}\n", number % 9 + 1, &code[1..])
+    };
+    let [(viewer_code, viewer), (host_code, host)] = pair(&place, wrong);
+    assert_eq!((viewer_code, host_code), (Some(1), Some(1)), "{viewer}{host}");
+    assert!(viewer.starts_with("mh sysstat: could not pair with 127.0.0.1: its code was another one"), "{viewer}");
+    assert!(host.contains("could not pair with '127.0.0.1:") && host.contains("nothing was kept"), "{host}");
+    assert!(!place.has("viewer/.local/state/manyhands/known-hosts") && !place.has("host/agent/fleets"));
+
+    let [(viewer_code, viewer), (host_code, host)] = pair(&place, |code| format!("{}\n", code.to_uppercase()));
+    assert_eq!((viewer_code, host_code), (Some(0), Some(0)), "{viewer}{host}");
+    let code = viewer.trim_end().rsplit_once("knows your fleet; its code is ").expect("the code").1;
+    assert!(host.starts_with("looked at by mhfleet1 ") && host.contains(&format!("code {code}: ")), "{host}");
+    for kept in ["viewer/.local/state/manyhands/known-hosts", "host/agent/fleets", "host/agent/tickets"] {
+        let lines = std::fs::read_to_string(place.path(kept)).expect("kept");
+        assert_eq!(lines.lines().count(), 1, "{kept}: {lines}");
+    }
+    let mut expired = Command::new(binary());
+    expired.args(["sysstat", "pair", "--port=0", "--within=1ms"]).env("HOME", place.path("viewer"));
+    let expired = expired.env_remove("XDG_CONFIG_HOME").output().expect("the program starts");
+    assert!(
+        String::from_utf8_lossy(&expired.stderr).contains("the code has expired") && expired.status.code() == Some(1)
     );
 }
 

@@ -15,6 +15,7 @@ mod line;
 mod local;
 mod open_metrics;
 mod orders;
+mod pair;
 mod prompt;
 mod replay;
 mod screen;
@@ -39,6 +40,7 @@ use mh_kit::instrument::parse_interval;
 use mh_kit::instrument::{Format, FormatArgs};
 use mh_kit::report::{json_line, print_as};
 use mh_kit::shared_args::with_help;
+use pair::PairArgs;
 use screen::SharedHost;
 use session::{HostSession, ShownMoment};
 use std::path::PathBuf;
@@ -144,11 +146,12 @@ struct FleetArgs {
 enum FleetOrder {
     Key(KeyArgs),
     Enroll(EnrollArgs),
+    Pair(PairArgs),
 }
 
 fn command() -> Command {
     let usage = "mh sysstat [OPTIONS] [INTERVAL [COUNT]]\n       mh sysstat [OPTIONS] [INTERVAL] HOST...\n       mh sysstat [OPTIONS] --replay FILE\n       \
-        mh sysstat -d\n       mh sysstat key|enroll ...";
+        mh sysstat -d\n       mh sysstat key|enroll|pair ...";
     let command = SysstatArgs::augment_args(Command::new("sysstat"));
     let command = with_help(command, "json", "Print one JSON object an interval");
     command.override_usage(usage).after_help(
@@ -230,6 +233,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         (Some(FleetOrder::Enroll(enroll)), _) => {
             return fleet_keys::enroll(NAME, context, &places.ok_or_else(needs_home)?, enroll);
         }
+        (Some(FleetOrder::Pair(args)), _) => return pair::pair(NAME, &places.ok_or_else(needs_home)?, args),
         (None, FleetArgs { daemon: true, port, interface, .. }) => {
             return agent::run(NAME, context, &places.ok_or_else(needs_home)?, *port, interface.clone())
                 .map(|()| Outcome::Done);

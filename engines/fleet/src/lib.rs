@@ -11,6 +11,7 @@ mod error;
 pub mod keys;
 mod name;
 mod network;
+pub mod pairing;
 pub mod query;
 pub mod session;
 pub mod ssh;

@@ -79,7 +79,8 @@ pub struct EnrollArgs {
     program: String,
 }
 
-fn role(text: &str) -> FeedRole {
+/// The role of that name.
+pub fn role(text: &str) -> FeedRole {
     if text == "full" { FeedRole::Full } else { FeedRole::Numbers }
 }
 

@@ -1,0 +1,150 @@
+//! `mh sysstat pair`: a host becomes known to a fleet by a code that one person reads to another, where there is no ssh.
+
+use super::fleet_keys::role;
+use super::hosts::{FleetPlaces, make_directory};
+use super::local::standing_facts;
+use ::fleet::HostName;
+use ::fleet::keys::{FleetKeyFile, HostState};
+use ::fleet::pairing::{PAIRING_PORT, PairingCode, PairingEnd, PairingOffer, join};
+use ::fleet::viewer::KnownHosts;
+use clap::Args;
+use mh_kit::failure::{Failure, Outcome};
+use mh_kit::instrument::failure;
+use mh_kit::report::print_as;
+use std::io::{BufRead, IsTerminal, Read};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+/// Make one host known to your fleet by a code, where there is no ssh
+///
+/// Without VIEWER, by who has the fleet's key: shows a code and waits for the host. With VIEWER, at the host: asks for the code, and lets that
+/// fleet look at this host. A code is good for one try: after a wrong one both sides say so, nothing is enrolled, and the next needs a new code.
+#[derive(Args, Clone, Debug)]
+pub struct PairArgs {
+    /// At the host: where the viewer waits, HOST or HOST:PORT; the code is read from standard input
+    #[arg(value_name = "VIEWER")]
+    viewer: Option<String>,
+
+    /// What the host's line will allow: processes and command lines too, or figures of the host alone
+    #[arg(long, value_name = "ROLE", value_parser = ["full", "numbers"], default_value = "full", conflicts_with = "viewer")]
+    role: String,
+
+    /// How long the code is good
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = parse_within, conflicts_with = "viewer")]
+    within: Duration,
+
+    /// The port at which the viewer waits
+    #[arg(long, value_name = "PORT", default_value_t = PAIRING_PORT)]
+    port: u16,
+}
+
+/// LIMIT: a code is short, so that it must not be good for long.
+const WITHIN_MOST: Duration = Duration::from_secs(600);
+/// LIMIT: bytes of a typed line.
+const LINE_MAX: u64 = 256;
+
+fn parse_within(text: &str) -> Result<Duration, String> {
+    let within = terminal::parse_duration(text).map_err(|error| error.to_string())?;
+    if within.is_zero() || within > WITHIN_MOST { Err("from 1ms to 10m".to_owned()) } else { Ok(within) }
+}
+
+/// `mh sysstat pair`.
+pub fn pair(command: &'static str, places: &FleetPlaces, args: &PairArgs) -> Result<Outcome, Failure> {
+    match &args.viewer {
+        Some(viewer) => join_fleet(command, places, viewer, args.port),
+        None => offer(command, places, args),
+    }
+}
+
+/// The viewer's side.
+fn offer(command: &'static str, places: &FleetPlaces, args: &PairArgs) -> Result<Outcome, Failure> {
+    let failed = |error: ::fleet::Error| failure(command, &error);
+    let refuse = |message: &str| Failure::Environment { command, message: message.to_owned() };
+    let file = FleetKeyFile::read(&places.key).map_err(failed)?;
+    let file = file.ok_or_else(|| refuse("find your fleet's key: mh sysstat key --new NAME makes one"))?;
+    let code = PairingCode::generate().map_err(failed)?;
+    let offer = PairingOffer::open(args.port, code.clone()).map_err(failed)?;
+    let own = terminal::printable(&standing_facts().name).into_owned();
+    let port = if offer.port() == PAIRING_PORT { String::new() } else { format!(":{}", offer.port()) };
+    let seconds = args.within.as_secs();
+    let good = if seconds >= 1 { format!("{} s", seconds) } else { format!("{} ms", args.within.as_millis()) };
+    print_as(
+        command,
+        &format!(
+            "code {code}, good for one try within {good}\nat the host: mh sysstat pair {own}{port}   which asks for the code\n"
+        ),
+    )?;
+    let line = file.current.public_line(role(&args.role));
+    match offer.wait(&file.current, &line, args.within, ::fleet::wall_ms() / 1000).map_err(failed)? {
+        PairingEnd::Paired { name, host } => {
+            make_directory(command, places.known.parent())?;
+            let mut known = KnownHosts::open(&places.known).map_err(failed)?;
+            known.put(&name, host, None);
+            known.keep().map_err(failed)?;
+            print_as(command, &format!("{name}: knows your fleet; its code is {}\n", host.short_code()))?;
+            Ok(Outcome::Done)
+        }
+        PairingEnd::Wrong { peer } => Err(refuse(&format!(
+            "pair with {peer}: its code was another one, or somebody stands between; nothing was enrolled, and this code is used up"
+        ))),
+        PairingEnd::Expired => Err(refuse("pair with a host: none came in time, and the code has expired")),
+    }
+}
+
+/// The host's side.
+fn join_fleet(command: &'static str, places: &FleetPlaces, viewer: &str, port: u16) -> Result<Outcome, Failure> {
+    let failed = |error: ::fleet::Error| failure(command, &error);
+    let addresses = addresses(viewer, port).map_err(|error| Failure::Environment {
+        command,
+        message: format!("find {}: {}", terminal::quote_text(viewer), sys::error_text::message(&error)),
+    })?;
+    let code = typed_code(command)?;
+    make_directory(command, places.agent.parent())?;
+    let mut state = HostState::open(&places.agent).map_err(failed)?;
+    let name = HostName::new(standing_facts().name.as_bytes());
+    let line = join(&addresses, viewer, &code, &name, &mut state).map_err(failed)?;
+    let code = state.pair.public().short_code();
+    let text = format!("looked at by {line}\nthis host    code {code}: the viewer shows the same\n");
+    print_as(command, &text).map(|()| Outcome::Done)
+}
+
+/// `HOST`, `HOST:PORT`, or an address of IPv6 with or without brackets.
+fn addresses(viewer: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
+    let is_address = viewer.parse::<std::net::IpAddr>().is_ok();
+    let has_port = !is_address && viewer.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let found = if has_port { viewer.to_socket_addrs()? } else { (viewer, port).to_socket_addrs()? };
+    Ok(found.collect())
+}
+
+/// The code as typed. It is no argument: everybody on a host sees those.
+fn typed_code(command: &'static str) -> Result<PairingCode, Failure> {
+    let input = std::io::stdin();
+    if input.is_terminal() {
+        print_as(command, "code: ")?;
+    }
+    let mut line = String::new();
+    let read = input.lock().take(LINE_MAX).read_line(&mut line);
+    let refuse = |message: String| Failure::Environment { command, message };
+    read.map_err(|error| refuse(format!("read the code: {}", sys::error_text::message(&error))))?;
+    let message = "read the code: a number and two words are needed, such as 7-guitar-orbit".to_owned();
+    PairingCode::of_text(&line).ok_or_else(|| refuse(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_viewer_is_an_address_with_or_without_a_port() {
+        let of = |text| addresses(text, 7765).map(|all| all[0].to_string()).ok();
+        assert_eq!(of("127.0.0.1"), Some("127.0.0.1:7765".to_owned()));
+        assert_eq!(of("127.0.0.1:9"), Some("127.0.0.1:9".to_owned()));
+        assert_eq!((of("::1"), of("[::1]:9")), (Some("[::1]:7765".to_owned()), Some("[::1]:9".to_owned())));
+    }
+
+    #[test]
+    fn a_code_is_not_good_for_long() {
+        assert_eq!(parse_within("2m"), Ok(Duration::from_secs(120)));
+        assert!(parse_within("0").is_err() && parse_within("11m").is_err() && parse_within("x").is_err());
+    }
+}
