@@ -20,6 +20,8 @@ mod prompt;
 mod replay;
 mod screen;
 mod session;
+#[cfg(test)]
+mod soak;
 mod table;
 mod usual;
 mod web;

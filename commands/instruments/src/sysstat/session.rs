@@ -241,6 +241,8 @@ impl FillingFileSystems {
                 }
             }
         }
+        // Those of containers that ended do not come back.
+        self.seen.retain(|_, [_, _, at_ns, _]| now_ns.saturating_sub(*at_ns) <= STRETCH_MOST_NS);
     }
 
     fn seconds(&self) -> Vec<(String, f64)> {
@@ -285,6 +287,18 @@ mod tests {
         assert_eq!((filling[0].0.as_str(), filling[0].1.round()), ("/", 599.0));
         session.push(snapshot(402, 950));
         assert_eq!(session.filling(), [], "somebody made room");
+    }
+
+    #[test]
+    fn file_systems_that_are_gone_are_forgotten() {
+        let mut filling = FillingFileSystems::default();
+        filling.note(&snapshot(1, 900));
+        let without =
+            |second: u64| Snapshot { names: Arc::default(), values: Default::default(), ..snapshot(second, 0) };
+        filling.note(&without(1_800));
+        assert_eq!(filling.seen.len(), 1, "one that does not answer for a while is not gone");
+        filling.note(&without(1_803));
+        assert_eq!(filling.seen.len(), 0);
     }
 
     #[test]

@@ -95,15 +95,21 @@ pub struct Usual {
     past: HashMap<Figure, HashMap<Box<str>, Past>>,
     names: usize,
     noted_ns: u64,
+    forgot_ns: u64,
 }
 
 #[derive(Debug, Default)]
 struct Past {
+    noted_ns: u64,
     values: VecDeque<f32>,
     bounds: Option<(f64, f64)>,
 }
 
 const STRETCH_S: f64 = 900.0;
+/// What has not been there for so long is forgotten; interfaces of containers have names that never come again.
+const FORGOTTEN_NS: u64 = 900_000_000_000;
+/// Between two looks at what may be forgotten.
+const FORGET_EVERY_NS: u64 = 60_000_000_000;
 /// Between two values: more of them cost memory and say no more.
 const SPACING_NS: u64 = 5_000_000_000;
 /// LIMIT: fewer values, or a shorter time, tell nothing of what is usual.
@@ -142,8 +148,23 @@ impl Usual {
                 self.names += 1;
                 of_figure.insert(name.into(), Past::default());
             }
-            of_figure.get_mut(name).into_iter().for_each(|past| past.note(figure, value, spacing_s));
+            let past = of_figure.get_mut(name).into_iter();
+            past.for_each(|past| {
+                past.noted_ns = boot_ns;
+                past.note(figure, value, spacing_s);
+            });
         }
+        if boot_ns - self.forgot_ns >= FORGET_EVERY_NS {
+            self.forget(boot_ns);
+        }
+    }
+
+    fn forget(&mut self, boot_ns: u64) {
+        self.forgot_ns = boot_ns;
+        for of_figure in self.past.values_mut() {
+            of_figure.retain(|_, past| boot_ns - past.noted_ns <= FORGOTTEN_NS);
+        }
+        self.names = self.past.values().map(HashMap::len).sum();
     }
 
     /// Whether a figure of now lies far from what is usual.
@@ -246,6 +267,9 @@ mod tests {
         let names: Vec<String> = (0..3 * NAMES_MAX).map(|at| at.to_string()).collect();
         usual.note(9 * SPACING_NS, names.iter().map(|name| (Figure::DiskBusy, name.as_str(), 0.0)));
         assert_eq!(usual.past.values().map(HashMap::len).sum::<usize>(), NAMES_MAX);
+        let minute = |at: u64| (9 + 12 * at) * SPACING_NS;
+        (1..=16).for_each(|at| usual.note(minute(at), [(Figure::CpuBusy, "", 0.1)]));
+        assert_eq!(usual.names, 1, "what is gone makes room");
         let long = after(Figure::CpuBusy, [0.1; 999]);
         assert_eq!(long.past[&Figure::CpuBusy][""].values.len(), 180);
     }

@@ -13,6 +13,8 @@ mod files;
 mod fleet_board;
 mod routes;
 mod server;
+#[cfg(test)]
+pub mod soak;
 mod view;
 
 use super::fleet::SharedFleet;
