@@ -137,7 +137,7 @@ pub fn do_nothing(bench: &mut LoadBench) -> Result<(), String> {
             Client {
                 name: "mysqlslap",
                 line: format!(
-                    "mariadb-slap --no-defaults -uroot -S{socket} -c 8 --number-of-queries={DO_COUNT} -q 'DO 0' # head -n"
+                    "mariadb-slap --no-defaults -uroot -S{socket} --create-schema=test -c 8 --number-of-queries={DO_COUNT} -q 'DO 0' # head -n"
                 ),
                 count: |_| Ok(f64::from(DO_COUNT)),
             },

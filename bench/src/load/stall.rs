@@ -57,7 +57,7 @@ fn with_stall(line: &str, server: &BenchServer, seconds: u32) -> Result<ClientRu
             server.signal(Signal::CONT);
         });
         let ran = run(line, server);
-        stall.join().map_err(|_panic| "the server was not stopped".to_owned())?;
+        stall.join().ok().ok_or("the server was not stopped")?;
         ran
     })
 }
