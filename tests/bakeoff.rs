@@ -133,12 +133,14 @@ fn mistakes_of_loads_are_told_before_anything_is_started() {
         (("--events 400", "--evnts 400"), "load 'some' on arm 'each': unexpected argument '--evnts'"),
         (("-c 4", "yesmark prepare"), "tables are prepared by themselves"),
         (("-c 4 ", "-c \"4 "), "a quote is not closed"),
+        (("-c 4 --events 400", "--find-max p99<1s"), "load 'some': it is one run, no search"),
+        (("-c 4 --events 400", "--html page.html"), "load 'some': it has no report of its own"),
     ] {
         place.write("echo.toml", ECHO.replace(change.0, change.1));
         let outcome = bakeoff(&place, &["echo.toml", "--results", "none"]);
         assert_eq!(outcome.exit, Exit::Code(2), "{}", said(&outcome));
         assert!(said(&outcome).contains(part), "{}", said(&outcome));
-        std::fs::remove_file(place.path("none")).expect("begun");
+        assert!(!place.has("none"), "nothing was measured");
     }
 }
 

@@ -21,7 +21,7 @@ const PACKAGES: &[Packaged] = &[
 ];
 
 /// What is measured, by the words of `--only`.
-const PARTS: &[&str] = &["point select", "do 0", "oltp", "stall", "think", "2048 connections"];
+const PARTS: &[&str] = &["point select", "do 0", "oltp", "stall", "known truth", "think", "2048 connections"];
 
 type Part = fn(&mut LoadBench) -> Result<(), String>;
 
@@ -69,13 +69,14 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     };
     let wants =
         |part: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| part.contains(only.as_str()));
-    let parts: [(&str, Part); 6] = [
+    let parts: [(&str, Part); 7] = [
         (PARTS[0], rows::point_select),
         (PARTS[1], rows::do_nothing),
         (PARTS[2], rows::oltp),
         (PARTS[3], stall::run_all),
-        (PARTS[4], rows::think),
-        (PARTS[5], rows::many_connections),
+        (PARTS[4], stall::known_truth),
+        (PARTS[5], rows::think),
+        (PARTS[6], rows::many_connections),
     ];
     for (name, part) in parts.into_iter().filter(|(name, _)| wants(name)) {
         if let Err(reason) = part(&mut bench) {

@@ -39,7 +39,9 @@ impl Sample {
 
 /// mh's transactions, by its own report.
 fn by_mh(run: &ClientRun) -> Result<f64, String> {
-    run.end()?["succeeded"].as_f64().ok_or_else(|| "mh load reported no transactions".to_owned())
+    let end = run.end()?;
+    let figure = |name: &str| end[name].as_f64().ok_or_else(|| format!("mh load reported no {name}"));
+    Ok(figure("transactions_per_s")? * figure("elapsed_s")?)
 }
 
 /// Measures all clients on one start of a server, forward or backward.
@@ -256,7 +258,7 @@ pub fn think(bench: &mut LoadBench) -> Result<(), String> {
                 &server,
             )?;
             let line = format!(
-                "{} load '{}' read-only --table-size 100000 --think 200ms --sweep connections=10,50,100,200,300,400,600,800,1200,2000 --warmup 2s -T 5s --json",
+                "{} load '{}' read-only --table-size 100000 --think 200ms --sweep connections=10,50,100,200,300,400,600,800,1200,2000 --warmup 1s -T 3s --json",
                 bench.mh.display(),
                 server.address()
             );

@@ -4,7 +4,10 @@ use super::LoadBench;
 use super::client::{ClientRun, run};
 use super::server::{BenchServer, ServerKind};
 use crate::instruments::Due;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// How long it stands still.
@@ -39,6 +42,73 @@ pub fn run_all(bench: &mut LoadBench) -> Result<(), String> {
     rivals(bench, &server, capacity, seconds)
 }
 
+/// The same on the echo server, whose capacity is known and does not vary: 2 ms for each request, eight at once.
+pub fn known_truth(bench: &mut LoadBench) -> Result<(), String> {
+    let seconds = bench.seconds_at_rate;
+    let echo = EchoServer::start(&bench.mh)?;
+    let mh =
+        format!("{} load echo:{} -c {CONNECTIONS} --server-pid {}", bench.mh.display(), echo.address, echo.child.id());
+    let flat_out = own_end(&format!("{mh} -T {} --warmup 1s --json", bench.seconds))?;
+    let capacity = flat_out["transactions_per_s"].as_f64().ok_or("no capacity")?;
+    for percent in [50, 80, 95] {
+        let share = f64::from(percent) / 100.0;
+        let rate = (capacity * share).floor();
+        let line = format!("{mh} -R {rate} --arrivals fixed -T {seconds} --json");
+        let end = while_stopped(seconds, |signal| echo.signal(signal), || own_end(&line))?;
+        let found_s = end.pointer("/response/percentiles_s/99.9").and_then(serde_json::Value::as_f64);
+        // Each request takes its own 2 ms besides.
+        let ideal_s = ideal_quantile_s(0.999, share, f64::from(seconds)) + f64::from(CONNECTIONS) / capacity;
+        stall_line(
+            bench,
+            &format!("4 echo server stopped for 1 s at {percent} % of capacity: p99.9"),
+            found_s,
+            ideal_s,
+            true,
+        );
+    }
+    Ok(())
+}
+
+/// An echo server of its own process.
+struct EchoServer {
+    child: Child,
+    address: String,
+}
+
+impl EchoServer {
+    fn start(mh: &Path) -> Result<Self, String> {
+        let mut command = Command::new(mh);
+        command.args(["load", "--serve-echo", "each/wait:2ms"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| format!("could not start the echo server: {error}"))?;
+        let mut address = String::new();
+        if let Some(output) = child.stdout.take() {
+            BufReader::new(output)
+                .read_line(&mut address)
+                .map_err(|error| format!("the echo server said nothing: {error}"))?;
+        }
+        Ok(Self { child, address: address.trim().to_owned() })
+    }
+
+    fn signal(&self, signal: Signal) {
+        let _it_may_have_ended = kill_process(Pid::from_child(&self.child), signal);
+    }
+}
+
+impl Drop for EchoServer {
+    fn drop(&mut self) {
+        let _it_may_have_ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+fn own_end(line: &str) -> Result<serde_json::Value, String> {
+    let output =
+        Command::new("sh").args(["-c", line]).output().map_err(|error| format!("could not run '{line}': {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    serde_json::from_str(text.lines().last().unwrap_or_default())
+        .map_err(|error| format!("no JSON of '{line}': {error}"))
+}
+
 /// What responses have at quantile `q` where a server that can do 1 / `share` of the rate stands still once: those that were due meanwhile wait from [`STALL`] to
 /// nothing, and so do those until the queue is gone. All others are served at once.
 fn ideal_quantile_s(q: f64, share: f64, seconds: f64) -> f64 {
@@ -49,14 +119,22 @@ fn ideal_quantile_s(q: f64, share: f64, seconds: f64) -> f64 {
 
 /// Runs a client, and stops the server in its middle.
 fn with_stall(line: &str, server: &BenchServer, seconds: u32) -> Result<ClientRun, String> {
+    while_stopped(seconds, |signal| server.signal(signal), || run(line, server))
+}
+
+fn while_stopped<T>(
+    seconds: u32,
+    signal: impl Fn(Signal) + Sync,
+    run: impl FnOnce() -> Result<T, String>,
+) -> Result<T, String> {
     std::thread::scope(|scope| {
         let stall = scope.spawn(|| {
             std::thread::sleep(Duration::from_secs(u64::from(seconds) / 3));
-            server.signal(Signal::STOP);
+            signal(Signal::STOP);
             std::thread::sleep(STALL);
-            server.signal(Signal::CONT);
+            signal(Signal::CONT);
         });
-        let ran = run(line, server);
+        let ran = run();
         stall.join().ok().ok_or("the server was not stopped")?;
         ran
     })

@@ -15,7 +15,7 @@ use crate::page_target::PageTarget;
 use ::load::bakeoff::agenda::{Agenda, AgendaProgress, NextStart, WhyEnough};
 use ::load::statistics::Bootstrap;
 use args::BakeoffArgs;
-use arms::ArmBench;
+use arms::{ArmBench, check_loads};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use commands::CommandBench;
 use file::BakeoffFile;
@@ -25,6 +25,7 @@ use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::{json_line, print_as};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::error_text::message;
@@ -81,13 +82,16 @@ fn of_file(context: &Context, request: &Request<'_>) -> Result<Outcome, Failure>
     let text = std::fs::read_to_string(path)
         .map_err(|error| environment(format!("read {}: {}", terminal::quote(path), message(&error))))?;
     let file = BakeoffFile::parse(path, &text)?;
+    check_loads(&file)?;
     let results = args.results.clone().unwrap_or_else(|| beside(path));
-    let mut journal = journal(args, Some(&results), &file, |begun: &BakeoffFile| begun.measures_as(&file))?;
+    let is_same = |begun: &BakeoffFile| begun.measures_as(&file);
+    let mut journal = journal(args, Some(&results), &file, is_same, [file.arms.len(), file.loads.len()])?;
     let repeat = &file.repeat;
+    let [least, most] = rounds(args, [repeat.at_least, repeat.at_most])?;
     let agenda = Agenda {
         arms: file.arms.len(),
-        least: args.at_least.map_or(repeat.at_least, |count| count as usize),
-        most: args.at_most.map_or(repeat.at_most, |count| count as usize),
+        least,
+        most,
         relative_width: args.width.unwrap_or(repeat.width_percent) / 100.0,
         budget: args.budget.or(repeat.budget.map(|time| time.0)),
     };
@@ -121,15 +125,57 @@ fn journal<Subject>(
     path: Option<&Path>,
     subject: &Subject,
     is_same: impl Fn(&Subject) -> bool,
+    [arms, loads]: [usize; 2],
 ) -> Result<ResultJournal, Failure>
 where
-    Subject: serde::Serialize + serde::de::DeserializeOwned,
+    Subject: Serialize + serde::de::DeserializeOwned,
 {
+    let is_possible = |record: &StartRecord| {
+        record.arm < arms && record.loads.len() == loads && (0.0..SECONDS_MAX).contains(&record.took_s)
+    };
     match path {
         None if args.resume => Err(usage("--resume needs --results FILE".to_owned())),
         None => Ok(ResultJournal::in_memory()),
-        Some(path) if args.resume => ResultJournal::resume(path, subject, is_same),
+        Some(path) if args.resume => ResultJournal::resume(path, subject, is_same, is_possible),
         Some(path) => ResultJournal::begin(path, subject),
+    }
+}
+
+/// LIMIT: a start that took longer is a damaged result.
+const SECONDS_MAX: f64 = 1e9;
+
+/// The fewest and the most rounds: what is given on the command line moves the other one with it.
+fn rounds(args: &BakeoffArgs, [least, most]: [usize; 2]) -> Result<[usize; 2], Failure> {
+    match (args.at_least.map(|count| count as usize), args.at_most.map(|count| count as usize)) {
+        (Some(least), Some(most)) if least > most => Err(usage("--at-least is more than --at-most".to_owned())),
+        (Some(least), Some(most)) => Ok([least, most]),
+        (Some(least), None) => Ok([least, most.max(least)]),
+        (None, Some(most)) => Ok([least.min(most), most]),
+        (None, None) => Ok([least, most]),
+    }
+}
+
+/// What is compared by `--command`, and how: results of anything else do not stand beside it.
+#[derive(PartialEq, Serialize, Deserialize)]
+struct CommandSubject {
+    commands: Vec<String>,
+    /// None without a shell.
+    shell: Option<String>,
+    prepare: Option<String>,
+    input: Option<PathBuf>,
+    counts_failures: bool,
+}
+
+impl CommandSubject {
+    fn of(args: &BakeoffArgs) -> Self {
+        let options = &args.commands;
+        Self {
+            commands: args.what.clone(),
+            shell: (!options.no_shell).then(|| options.shell.clone()),
+            prepare: options.prepare.clone(),
+            input: options.input.clone(),
+            counts_failures: options.ignore_failure,
+        }
     }
 }
 
@@ -137,11 +183,13 @@ fn of_commands(context: &Context, request: &Request<'_>) -> Result<Outcome, Fail
     let Request { args, stopping, .. } = *request;
     let bench = CommandBench::new(&args.what, &args.commands)?;
     let results = args.results.as_deref();
-    let mut journal = journal(args, results, &args.what, |begun: &Vec<String>| *begun == args.what)?;
-    let most = args.at_most.unwrap_or(1000) as usize;
+    let subject = CommandSubject::of(args);
+    let is_same = |begun: &CommandSubject| *begun == subject;
+    let mut journal = journal(args, results, &subject, is_same, [args.what.len(), 1])?;
+    let [least, most] = rounds(args, [10, 1000])?;
     let agenda = Agenda {
         arms: args.what.len(),
-        least: (args.at_least.unwrap_or(10) as usize).min(most),
+        least,
         most,
         relative_width: args.width.unwrap_or(2.0) / 100.0,
         budget: Some(args.budget.unwrap_or(Duration::from_secs(60))),
@@ -154,12 +202,13 @@ fn of_commands(context: &Context, request: &Request<'_>) -> Result<Outcome, Fail
         measures: OF_COMMANDS,
     };
     let course = Course { agenda, compared: &compared, decide_by: "wall_s", stopping };
-    let warmed =
-        (0..args.commands.warmup).flat_map(|_| 0..args.what.len()).try_for_each(|index| match stopping.is_wanted() {
-            true => Ok(()),
-            false => bench.measure(index).map(drop),
-        });
-    let ended = warmed.and_then(|()| course.follow(&mut journal, context, &mut |index| bench.measure(index).map(Some)));
+    let warmup = (0..args.commands.warmup).flat_map(|_| 0..args.what.len());
+    let warmed = warmup.map(|index| bench.measure(index).map(drop)).find(|run| run.is_err() || stopping.is_wanted());
+    let ended = match warmed {
+        _ if stopping.is_wanted() => Ok(None),
+        Some(Err(failure)) => Err(failure),
+        _ => course.follow(&mut journal, context, &mut |index| bench.measure(index).map(Some)),
+    };
     conclude(context, request, &compared, &journal, ended, results)
 }
 
@@ -179,25 +228,35 @@ impl Course<'_> {
         context: &Context,
         measure: &mut dyn FnMut(usize) -> Result<Option<StartRecord>, Failure>,
     ) -> Result<Option<WhyEnough>, Failure> {
+        let before = journal.records.len();
         loop {
-            let arm = match self.next(&journal.records) {
+            let arm = match self.next(&journal.records, before) {
                 NextStart::Enough(why) => return Ok(Some(why)),
                 NextStart::Of(arm) => arm,
             };
-            let measured = if self.stopping.is_wanted() { None } else { measure(arm)? };
-            // A run that a signal has ended early measured the signal.
-            let Some(record) = measured.filter(|_| !self.stopping.is_wanted()) else { return Ok(None) };
+            let measured = if self.stopping.is_wanted() { Ok(None) } else { measure(arm) };
+            // A run that a signal has ended early measured the signal, and fails by it.
+            let measured = if self.stopping.is_wanted() { None } else { measured? };
+            let Some(record) = measured else { return Ok(None) };
             self.say(context, journal.records.len() / self.agenda.arms + 1, &record);
             journal.add(record)?;
         }
     }
 
-    fn next(&self, records: &[StartRecord]) -> NextStart {
+    /// `before` of the records are from earlier sessions.
+    fn next(&self, records: &[StartRecord], before: usize) -> NextStart {
         let of_load = |load| (0..self.agenda.arms).map(|arm| values(records, arm, load, self.decide_by)).collect();
         let samples: Vec<Vec<Vec<f64>>> = (0..self.compared.loads.len()).map(of_load).collect();
-        let spent = Duration::try_from_secs_f64(records.iter().map(|record| record.took_s).sum()).unwrap_or_default();
-        let progress =
-            AgendaProgress { starts: records.len(), samples: &samples, baseline: self.compared.baseline, spent };
+        let took = |records: &[StartRecord]| {
+            Duration::try_from_secs_f64(records.iter().map(|record| record.took_s).sum()).unwrap_or_default()
+        };
+        let progress = AgendaProgress {
+            starts: records.len(),
+            samples: &samples,
+            baseline: self.compared.baseline,
+            spent: took(&records[before..]),
+            longest_round: records.chunks(self.agenda.arms.max(1)).map(took).max().unwrap_or_default(),
+        };
         self.agenda.next(&progress, &Bootstrap::default())
     }
 

@@ -94,7 +94,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let report = run_load(&prepared.plan, &prepared.target, &*workload, prepared.meter.as_mut(), &mut watcher);
     let RunWatcher { failed, history, live, .. } = watcher;
     live.into_iter().for_each(LiveRun::end);
-    let report = report.map_err(environment)?;
+    let report = report.map_err(not_begun)?;
     if let Some(failure) = failed {
         return Err(failure);
     }
@@ -109,6 +109,14 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
 fn environment(message: String) -> Failure {
     let message = message.strip_prefix("could not ").map(str::to_owned).unwrap_or(message);
     Failure::Environment { command: NAME, message }
+}
+
+/// Why a run did not begin: what could not be done, or the database's own words.
+fn not_begun(message: String) -> Failure {
+    match message.strip_prefix("could not ") {
+        Some(_) => environment(message),
+        None => environment(format!("begin the load: {message}")),
+    }
 }
 
 /// LIMIT: descriptors for everything but connections.

@@ -124,7 +124,7 @@ impl<'a> Generator<'a> {
         let mut clients = Vec::with_capacity(players.len());
         for player in players {
             if shared.stop.load(Ordering::Relaxed) {
-                return Err("it was stopped while it connected".to_owned());
+                return Err("make all connections: it was stopped".to_owned());
             }
             let session = shared.target.connect(shared.connect_within).map_err(|error| error.to_string())?;
             clients.push(Client::new(player, session));

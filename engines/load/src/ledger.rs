@@ -187,6 +187,8 @@ pub struct Ledger {
     pub failed: BTreeMap<Failing, u64>,
     /// Connections that were made anew.
     pub reconnects: u64,
+    /// Of those that succeeded, the ones that were done behind the end, in the time that is left for what is under way.
+    pub done_late: u64,
 }
 
 impl Ledger {
@@ -222,6 +224,7 @@ impl Ledger {
         self.rows += other.rows;
         self.retries += other.retries;
         self.reconnects += other.reconnects;
+        self.done_late += other.done_late;
         for (cause, count) in &other.failed {
             *self.failed.entry(*cause).or_default() += count;
         }

@@ -9,9 +9,10 @@ use crate::ledger::Ledger;
 use crate::player::Workload;
 use crate::session::{SqlDialect, Target};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
+use sys::error_text::message;
 
 /// What a run is to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,9 +81,10 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// Transactions a second.
+    /// Transactions a second: of those that were done while it was measured.
     pub fn rate(&self) -> f64 {
-        self.ledger.succeeded() as f64 / self.elapsed.as_secs_f64().max(1e-9)
+        let in_time = self.ledger.succeeded().saturating_sub(self.ledger.done_late);
+        in_time as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
     /// Transactions that were due and not carried out when it ended: waiting, or under way.
@@ -127,52 +129,77 @@ pub fn run(
         error: Mutex::default(),
     };
     let ledgers: Vec<Mutex<Ledger>> = (0..threads).map(|_| Mutex::default()).collect();
-    let meetings = Meetings { all_connected: Barrier::new(threads + 1), last_look: Barrier::new(threads + 1) };
+    let gates = Gates::default();
     std::thread::scope(|scope| {
-        let handles: Vec<_> = ledgers
-            .iter()
-            .enumerate()
-            .map(|(thread, ledger)| {
-                let (shared, meetings) = (&shared, &meetings);
-                scope
-                    .spawn(move || serve(plan, part(plan.clients, thread, threads), shared, ledger, workload, meetings))
-            })
-            .collect();
-        while handles.iter().any(|handle| !handle.is_finished()) && !all_here(&shared, &handles, watcher) {
+        let mut handles = Vec::with_capacity(threads);
+        for (thread, ledger) in ledgers.iter().enumerate() {
+            let (shared, gates) = (&shared, &gates);
+            let serve = move || serve(plan, part(plan.clients, thread, threads), shared, ledger, workload, gates);
+            match std::thread::Builder::new().name("load".to_owned()).spawn_scoped(scope, serve) {
+                Ok(handle) => handles.push(handle),
+                Err(error) => {
+                    shared.fail(format!("start thread {} of the generator: {}", thread + 1, message(&error)));
+                    break;
+                }
+            }
+        }
+        while !is_there(&shared.connected, &handles) {
+            if watcher.wants_to_stop() {
+                shared.stop.store(true, Ordering::Relaxed);
+            }
             std::thread::sleep(POLL);
         }
         // Looked at before anything is sent: what fails later is in the report.
         let not_connected = guarded(&shared.error).clone();
-        meetings.all_connected.wait();
+        gates.all_connected.open();
         if let Some(error) = not_connected {
-            meetings.last_look.wait();
+            gates.last_look.open();
             return Err(error);
         }
         watcher.begins();
-        let gathered = gather(plan, &shared, &ledgers, &mut meter, watcher);
-        meetings.last_look.wait();
+        let gathered = gather(plan, &shared, &ledgers, &handles, &mut meter, watcher);
+        gates.last_look.open();
         let used = handles.into_iter().filter_map(|handle| handle.join().ok().flatten()).collect();
         Ok(report(plan, &shared, gathered, used))
     })
 }
 
-/// Where all threads meet.
-struct Meetings {
+/// What threads wait for. A thread that could not be started, or has ended by a fault, keeps nobody waiting.
+#[derive(Default)]
+struct Gates {
     /// Before the first transaction.
-    all_connected: Barrier,
+    all_connected: Gate,
     /// Connections end behind it: with them end the threads and processes that served them, and their figures.
-    last_look: Barrier,
+    last_look: Gate,
+}
+
+#[derive(Default)]
+struct Gate {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn open(&self) {
+        *guarded(&self.is_open) = true;
+        self.opened.notify_all();
+    }
+
+    fn pass(&self) {
+        let mut is_open = guarded(&self.is_open);
+        while !*is_open {
+            is_open = self.opened.wait(is_open).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
 }
 
 /// How often it is looked whether the run has ended or is to end.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Whether all threads have connected; one that wants to stop stops them, too.
-fn all_here<T>(shared: &GeneratorShared, handles: &[ScopedJoinHandle<'_, T>], watcher: &mut dyn Watcher) -> bool {
-    if watcher.wants_to_stop() {
-        shared.stop.store(true, Ordering::Relaxed);
-    }
-    shared.connected.load(Ordering::Acquire) == handles.len()
+/// Whether all threads have counted themselves. One that has passed no gate and is finished was ended by a fault, uncounted.
+fn is_there<T>(count: &AtomicUsize, handles: &[ScopedJoinHandle<'_, T>]) -> bool {
+    let finished = handles.iter().filter(|handle| handle.is_finished()).count();
+    count.load(Ordering::Acquire) + finished >= handles.len()
 }
 
 fn part(clients: usize, thread: usize, threads: usize) -> CoursePart {
@@ -188,7 +215,7 @@ fn serve(
     shared: &GeneratorShared,
     ledger: &Mutex<Ledger>,
     workload: &dyn Workload,
-    meetings: &Meetings,
+    gates: &Gates,
 ) -> Option<ThreadUse> {
     let course = Course::new(&plan.arrivals, plan.overload, part, plan.seed, shared.end_ns);
     let players = (part.first_client..part.first_client + part.clients).map(|client| workload.player(client)).collect();
@@ -200,11 +227,11 @@ fn serve(
     let generator = Generator::connect(shared, ledger, course, players, random, events);
     let mut generator = generator.map_err(|error| shared.fail(error)).ok();
     shared.connected.fetch_add(1, Ordering::AcqRel);
-    meetings.all_connected.wait();
+    gates.all_connected.pass();
     let begins = !shared.stop.load(Ordering::Relaxed);
     let used = generator.as_mut().filter(|_| begins).map(Generator::run);
     shared.ended.fetch_add(1, Ordering::AcqRel);
-    meetings.last_look.wait();
+    gates.last_look.pass();
     used
 }
 
@@ -219,10 +246,11 @@ struct Gathered {
     is_stopped: bool,
 }
 
-fn gather(
+fn gather<T>(
     plan: &LoadPlan,
     shared: &GeneratorShared,
     ledgers: &[Mutex<Ledger>],
+    handles: &[ScopedJoinHandle<'_, T>],
     meter: &mut Option<&mut ServerMeter>,
     watcher: &mut dyn Watcher,
 ) -> Gathered {
@@ -232,7 +260,7 @@ fn gather(
     // What it used while connections were made is none of the run's.
     let _before = meter.as_mut().map(|meter| meter.look());
     loop {
-        let ended = shared.ended.load(Ordering::Acquire) == ledgers.len();
+        let ended = is_there(&shared.ended, handles);
         let was_warm = last.duration_since(began) >= plan.warmup;
         let until = if was_warm { last + plan.interval } else { (last + plan.interval).min(began + plan.warmup) };
         if watcher.wants_to_stop() {
@@ -257,7 +285,11 @@ fn gather(
         if was_warm {
             gathered.ledger.join(&interval);
             gathered.elapsed += elapsed;
-            gathered.cost = gathered.cost.map_or(cost, |sum| cost.map(|cost| added(&sum, &cost)));
+            // A look that failed is made up for by the next one, which goes back to the last that did not.
+            gathered.cost = match (gathered.cost, cost) {
+                (Some(sum), Some(cost)) => Some(added(&sum, &cost)),
+                (sum, cost) => sum.or(cost),
+            };
         }
         // The last rest of an interval is no interval: its rate would be of a few milliseconds.
         let is_whole = elapsed * 2 > plan.interval;

@@ -124,7 +124,7 @@ pub struct SweepReport {
 
 impl SweepReport {
     /// Puts runs together.
-    pub fn new(axis: SweepAxis, think_s: f64, runs: &[SweepRun]) -> Self {
+    pub fn new(axis: SweepAxis, is_closed: bool, think_s: f64, runs: &[SweepRun]) -> Self {
         let mut values: Vec<f64> = runs.iter().map(|run| run.value).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
@@ -135,7 +135,7 @@ impl SweepReport {
             .filter(is_fit)
             .map(|run| LoadPoint { load: run.value, throughput: run.transactions_per_s })
             .collect();
-        let law = (axis == SweepAxis::Connections).then(|| law(&measured, think_s));
+        let law = (axis == SweepAxis::Connections && is_closed).then(|| law(&measured, think_s));
         Self { axis, think_s, points, law }
     }
 }
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn runs_of_a_value_become_a_point_with_medians_and_an_interval() {
         let runs = [run(8.0, 1, 90.0), run(4.0, 1, 50.0), run(4.0, 2, 52.0), run(8.0, 2, 94.0), run(8.0, 3, 91.0)];
-        let report = SweepReport::new(SweepAxis::Rate, 0.0, &runs);
+        let report = SweepReport::new(SweepAxis::Rate, false, 0.0, &runs);
         let values: Vec<(f64, usize, f64)> =
             report.points.iter().map(|point| (point.value, point.runs, point.transactions_per_s.value)).collect();
         assert_eq!(values, [(4.0, 2, 51.0), (8.0, 3, 91.0)]);
@@ -211,11 +211,11 @@ mod tests {
     #[test]
     fn connections_follow_the_universal_law_and_thinkers_have_a_knee() {
         let usl = |n: f64| 1000.0 * n / (1.0 + 0.03 * (n - 1.0) + 0.0001 * n * (n - 1.0));
-        let report = SweepReport::new(SweepAxis::Connections, 0.0, &swept(usl));
+        let report = SweepReport::new(SweepAxis::Connections, true, 0.0, &swept(usl));
         let Some(SweepLaw::Scalability(fit)) = report.law else { panic!("{report:?}") };
         assert!(fit.alpha.contains(0.03) && fit.beta.contains(0.0001) && fit.gamma.contains(1000.0), "{fit:?}");
         let thinking = |n: f64| (n / 0.202).min(800.0);
-        let report = SweepReport::new(SweepAxis::Connections, 0.2, &swept(thinking));
+        let report = SweepReport::new(SweepAxis::Connections, true, 0.2, &swept(thinking));
         let Some(SweepLaw::Knee(fit)) = report.law else { panic!("{report:?}") };
         assert!(fit.load.contains(800.0 * 0.202), "{fit:?}");
     }
@@ -226,11 +226,11 @@ mod tests {
         let mut runs = swept(usl);
         let spoiled = runs.iter_mut().rfind(|run| run.value == 64.0).expect("it is there");
         (spoiled.is_generator, spoiled.transactions_per_s) = (true, 1.0);
-        let report = SweepReport::new(SweepAxis::Connections, 0.0, &runs);
+        let report = SweepReport::new(SweepAxis::Connections, true, 0.0, &runs);
         assert!(report.points.iter().all(|point| point.is_generator == (point.value == 64.0)));
         let Some(SweepLaw::Scalability(fit)) = report.law else { panic!("{:?}", report.law) };
         assert!(fit.r_squared > 0.99);
-        let few = SweepReport::new(SweepAxis::Connections, 0.0, &[run(1.0, 1, 5.0), run(2.0, 1, 9.0)]);
+        let few = SweepReport::new(SweepAxis::Connections, true, 0.0, &[run(1.0, 1, 5.0), run(2.0, 1, 9.0)]);
         assert!(matches!(few.law, Some(SweepLaw::None { reason }) if reason.contains("4 loads")));
     }
 }

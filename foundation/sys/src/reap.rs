@@ -109,6 +109,12 @@ fn look(kind: libc::idtype_t, whom: libc::id_t, flags: i32) -> io::Result<Option
     Ok(Pid::from_raw(pid).map(|pid| (pid, is_stopped.then_some(status))))
 }
 
+/// Whether a child has ended and is not reaped yet; false for what is no child of ours.
+pub fn has_ended(child: Pid) -> bool {
+    let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
+    matches!(look(libc::P_PID, number_of(child), flags), Ok(Some(_)))
+}
+
 /// The next child of this thread that has ended, reaped, or was stopped; as [`next_to_reap`] otherwise.
 pub fn next_changed() -> io::Result<Option<Changed<Ended>>> {
     wait(-1, libc::WUNTRACED | OF_THIS_THREAD)

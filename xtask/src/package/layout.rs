@@ -41,6 +41,9 @@ pub enum System {
     Any,
 }
 
+/// Comparisons that work with Debian's packages.
+const BAKEOFFS: [&str; 3] = ["mariadb-allocators.toml", "mariadb-thread-handling.toml", "postgresql-settings.toml"];
+
 /// Files, each with its target below the prefix.
 pub struct Layout {
     files: Vec<(Source, PathBuf)>,
@@ -83,6 +86,10 @@ impl Layout {
             Source::File(root().join("xtask/src/package/mh-sysstat.service")),
             "lib/systemd/system/mh-sysstat.service",
         );
+        for example in BAKEOFFS {
+            let source = root().join("docs/bakeoff").join(example);
+            layout.add(Source::File(source), &format!("share/doc/manyhands/bakeoff/{example}"));
+        }
         layout.add(Source::Text(third_parties()?), "share/doc/manyhands/third-party.txt");
         layout.add(Source::File(root().join("README.md")), "share/doc/manyhands/README.md");
         Ok(layout)

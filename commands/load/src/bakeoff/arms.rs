@@ -26,14 +26,13 @@ pub struct ArmBench<'a> {
 pub type Unless<T> = Result<Option<T>, Failure>;
 
 impl<'a> ArmBench<'a> {
-    /// Makes the data that each start begins with. What is wrong with the loads is told before anything is started.
+    /// Makes the data that each start begins with.
     pub fn prepare(
         file: &'a BakeoffFile,
         parent: Option<&Path>,
         stopping: &'a Stopping,
         says: &mut dyn FnMut(&str),
     ) -> Unless<Self> {
-        check_loads(file)?;
         let Some(server) = &file.server else { return Ok(Some(Self { file, stopping, place: None })) };
         let place = WorkPlace::make(parent, server)?;
         stopping.keep_no_longer(place.path());
@@ -45,8 +44,7 @@ impl<'a> ArmBench<'a> {
     fn make_data(&self, server: &ServerSection) -> Unless<()> {
         let Some(place) = &self.place else { return Ok(Some(())) };
         for line in &server.prepare {
-            place.carry_out(line)?;
-            if self.stopping.is_wanted() {
+            if place.carry_out(line, self.stopping)?.is_none() {
                 return Ok(None);
             }
         }
@@ -55,9 +53,9 @@ impl<'a> ArmBench<'a> {
         let mut filled = BTreeMap::new();
         for load in &self.file.loads {
             let args = self.load_args(arm, load)?;
-            plan::fill_missing(&args, self.stopping, &mut filled).map_err(as_ours)?;
-            if self.stopping.is_wanted() {
-                return Ok(None);
+            match plan::fill_missing(&args, self.stopping, &mut filled) {
+                _ if self.stopping.is_wanted() => return Ok(None),
+                filled => filled.map_err(as_ours)?,
             }
         }
         self.stop(running)?;
@@ -72,12 +70,19 @@ impl<'a> ArmBench<'a> {
         if let Some(place) = &self.place {
             place.restore_data()?;
         }
-        let Some(running) = self.start(arm)? else { return Ok(None) };
+        let Some(mut running) = self.start(arm)? else { return Ok(None) };
         let mut loads = Vec::new();
         for load in &self.file.loads {
-            match self.put_on(arm, load, running.as_ref().map(ArmServer::pid))? {
-                Some(record) => loads.push(record),
-                None => return Ok(None),
+            match self.put_on(arm, load, running.as_ref().map(ArmServer::pid)) {
+                _ if self.stopping.is_wanted() => return Ok(None),
+                record => loads.extend(record?),
+            }
+            if let Some((end, server)) = running.as_mut().and_then(|server| Some((server.end()?, server))) {
+                let (words, name) = (server.last_words(), &load.name);
+                return Err(environment(format!(
+                    "measure arm '{}' ('{name}'): the server ended ({end}): {words}",
+                    arm.name
+                )));
             }
         }
         self.stop(running)?;
@@ -89,6 +94,7 @@ impl<'a> ArmBench<'a> {
         let (Some(server), Some(place)) = (&self.file.server, &self.place) else { return Ok(Some(None)) };
         place.configure([&server.configuration, &arm.configuration])?;
         let started = place.start(server, &arm.options, &arm.environment)?;
+        self.stopping.end_with_us(started.pid());
         let Some(running) = self.wait_until_ready(started, server, arm)? else { return Ok(None) };
         for library in preloads(&arm.environment) {
             let library = PathBuf::from(place.filled_in(&library));
@@ -113,6 +119,12 @@ impl<'a> ArmBench<'a> {
                 return Err(environment(format!("start arm '{}': the server ended ({end}): {words}", arm.name)));
             }
             match plan::server_process(&args, self.stopping) {
+                Ok(Some(other)) if !is_below(other, running.pid()) => {
+                    return Err(environment(format!(
+                        "measure arm '{}': process {other} answers at its address, and not the server that was started",
+                        arm.name
+                    )));
+                }
                 Ok(_) => return Ok(Some(running)),
                 Err(Failure::Environment { message, .. }) if began.elapsed() > server.ready_within.0 => {
                     let within = terminal::duration(server.ready_within.0);
@@ -144,6 +156,7 @@ impl<'a> ArmBench<'a> {
         load_args(self.file, arm, load, filled_in)
     }
 
+    /// None of a load that was stopped.
     fn put_on(&self, arm: &ArmSection, load: &LoadSection, server: Option<u32>) -> Unless<LoadRecord> {
         let mut args = self.load_args(arm, load)?;
         args.server_pid = args.server_pid.or(server);
@@ -167,16 +180,53 @@ impl<'a> ArmBench<'a> {
 /// How often it is looked whether a server answers.
 const POLL: Duration = Duration::from_millis(20);
 
-fn check_loads(file: &BakeoffFile) -> Result<(), Failure> {
+/// What is wrong with the loads, before anything is started.
+pub fn check_loads(file: &BakeoffFile) -> Result<(), Failure> {
     for arm in &file.arms {
         for load in &file.loads {
             let args = load_args(file, arm, load, str::to_owned)?;
-            if args.action != ActionArg::Run {
-                return Err(usage(format!("load '{}': tables are prepared by themselves, once", load.name)));
-            }
+            let complaint = match () {
+                () if args.action != ActionArg::Run => "tables are prepared by themselves, once",
+                () if args.study.find_max.is_some() || args.study.sweep.is_some() => {
+                    "it is one run, no search and no sweep"
+                }
+                () if args.json || args.live || args.html.is_some() || args.hgrm.is_some() => {
+                    "it has no report of its own"
+                }
+                () => {
+                    plan::check(&args).map_err(|failure| in_load(load, failure))?;
+                    continue;
+                }
+            };
+            return Err(usage(format!("load '{}': {complaint}", load.name)));
         }
     }
     Ok(())
+}
+
+fn in_load(load: &LoadSection, failure: Failure) -> Failure {
+    match failure {
+        Failure::Usage { message, .. } => usage(format!("load '{}': {message}", load.name)),
+        other => as_ours(other),
+    }
+}
+
+/// Whether a process is `root` or one of those that came from it.
+fn is_below(pid: u32, root: u32) -> bool {
+    let mut at = pid;
+    // LIMIT: a chain that is longer is a process that took the number of another one meanwhile.
+    for _step in 0..1000 {
+        if at == root {
+            return true;
+        }
+        let stat = std::fs::read_to_string(format!("/proc/{at}/stat")).unwrap_or_default();
+        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
+        match parent {
+            Some(parent) if parent > 1 => at = parent,
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// The command line of `mh load` for an arm.
@@ -227,12 +277,26 @@ impl Watcher for MemoryWatcher<'_> {
     fn interval(&mut self, report: &IntervalReport<'_>) -> bool {
         if let Some(cost) = report.cost {
             self.memory.push(memory_point(report.at_seconds, &cost));
+            thin(&mut self.memory);
         }
         true
     }
 
     fn wants_to_stop(&mut self) -> bool {
         self.stopping.is_wanted()
+    }
+}
+
+/// LIMIT: points of a load's memory; of more every second one is left out.
+const POINTS_MAX: usize = 1200;
+
+fn thin(points: &mut Vec<MemoryPoint>) {
+    if points.len() >= POINTS_MAX {
+        let mut number = 0;
+        points.retain(|_| {
+            number += 1;
+            number % 2 == 1
+        });
     }
 }
 

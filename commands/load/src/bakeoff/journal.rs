@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use sys::error_text::message;
 
@@ -50,28 +50,35 @@ pub struct MemoryPoint {
 pub struct ResultJournal {
     /// What was measured so far.
     pub records: Vec<StartRecord>,
-    file: Option<(File, PathBuf)>,
+    file: ResultFile,
+}
+
+enum ResultFile {
+    Nowhere,
+    /// Made with the first record, which this line is before.
+    ToBeMade {
+        path: PathBuf,
+        first_line: String,
+    },
+    Open {
+        path: PathBuf,
+        file: File,
+    },
 }
 
 impl ResultJournal {
     /// Kept nowhere.
     pub fn in_memory() -> Self {
-        Self { records: Vec::new(), file: None }
+        Self { records: Vec::new(), file: ResultFile::Nowhere }
     }
 
-    /// Begins a new file, whose first line is `subject`.
+    /// For a new file, whose first line is `subject`. It is made with the first record.
     pub fn begin<Subject: Serialize>(path: &Path, subject: &Subject) -> Result<Self, Failure> {
-        let opened = OpenOptions::new().write(true).create_new(true).open(path);
-        let file = opened.map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => usage(format!(
-                "{} is there already: --resume measures on, --results FILE begins another one",
-                terminal::quote(path)
-            )),
-            _ => failed("make", path, &error),
-        })?;
-        let mut journal = Self { records: Vec::new(), file: Some((file, path.to_owned())) };
-        journal.write(subject)?;
-        Ok(journal)
+        if path.exists() {
+            return Err(is_there_already(path));
+        }
+        let file = ResultFile::ToBeMade { path: path.to_owned(), first_line: line(subject)? };
+        Ok(Self { records: Vec::new(), file })
     }
 
     /// Goes on with a file if `is_same` recognizes its first line; begins it if it is not there.
@@ -79,13 +86,15 @@ impl ResultJournal {
         path: &Path,
         subject: &Subject,
         is_same: impl Fn(&Subject) -> bool,
+        is_possible: impl Fn(&StartRecord) -> bool,
     ) -> Result<Self, Failure> {
         if !path.exists() {
             return Self::begin(path, subject);
         }
         let text = std::fs::read_to_string(path).map_err(|error| failed("read", path, &error))?;
-        let mut lines = text.lines();
-        let begun: Option<Subject> = lines.next().and_then(|line| serde_json::from_str(line).ok());
+        let mut lines = text.split_inclusive('\n');
+        let first = lines.next().unwrap_or_default();
+        let begun: Option<Subject> = serde_json::from_str(first).ok().filter(|_| first.ends_with('\n'));
         let name = terminal::quote(path);
         match begun {
             None => return Err(usage(format!("{name} holds no results of a comparison"))),
@@ -96,54 +105,56 @@ impl ResultJournal {
             }
             Some(_) => {}
         }
-        let (records, whole) = read_records(&text, lines.count())?;
-        let file = OpenOptions::new().write(true).open(path).map_err(|error| failed("open", path, &error))?;
-        // What an interrupted run left of a line is not kept.
-        file.set_len(whole).map_err(|error| failed("write", path, &error))?;
-        let mut journal = Self { records, file: Some((file, path.to_owned())) };
-        journal.seek_end()?;
-        Ok(journal)
+        let mut whole = first.len();
+        let mut records: Vec<StartRecord> = Vec::new();
+        for (index, line) in lines.enumerate() {
+            // What an interrupted run left of a line is not kept.
+            if !line.ends_with('\n') {
+                break;
+            }
+            let record = serde_json::from_str(line).ok().filter(&is_possible);
+            records.push(
+                record.ok_or_else(|| usage(format!("{name}: line {} is no result of this comparison", index + 2)))?,
+            );
+            whole += line.len();
+        }
+        let mut file = OpenOptions::new().write(true).open(path).map_err(|error| failed("open", path, &error))?;
+        file.set_len(whole as u64)
+            .and_then(|()| file.seek(SeekFrom::End(0)))
+            .map_err(|error| failed("write", path, &error))?;
+        Ok(Self { records, file: ResultFile::Open { path: path.to_owned(), file } })
     }
 
     /// Keeps a start.
     pub fn add(&mut self, record: StartRecord) -> Result<(), Failure> {
-        self.write(&record)?;
+        if let ResultFile::ToBeMade { path, first_line } = &self.file {
+            let opened = OpenOptions::new().write(true).create_new(true).open(path);
+            let mut file = opened.map_err(|error| match error.kind() {
+                std::io::ErrorKind::AlreadyExists => is_there_already(path),
+                _ => failed("make", path, &error),
+            })?;
+            file.write_all(first_line.as_bytes()).map_err(|error| failed("write", path, &error))?;
+            self.file = ResultFile::Open { path: path.clone(), file };
+        }
+        if let ResultFile::Open { path, file } = &mut self.file {
+            let line = line(&record)?;
+            file.write_all(line.as_bytes())
+                .and_then(|()| file.sync_data())
+                .map_err(|error| failed("write", path, &error))?;
+        }
         self.records.push(record);
         Ok(())
     }
-
-    fn seek_end(&mut self) -> Result<(), Failure> {
-        use std::io::Seek;
-        let Some((file, path)) = &mut self.file else { return Ok(()) };
-        file.seek(std::io::SeekFrom::End(0)).map(drop).map_err(|error| failed("write", path, &error))
-    }
-
-    fn write<Line: Serialize>(&mut self, line: &Line) -> Result<(), Failure> {
-        let Some((file, path)) = &mut self.file else { return Ok(()) };
-        let mut text = serde_json::to_string(line).map_err(|error| environment(format!("write a result: {error}")))?;
-        text.push('\n');
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_data()).map_err(|error| failed("write", path, &error))
-    }
 }
 
-/// The records behind the first line, and how many bytes are whole lines.
-fn read_records(text: &str, lines: usize) -> Result<(Vec<StartRecord>, u64), Failure> {
-    let mut records = Vec::new();
-    let mut whole = text.find('\n').map_or(0, |at| at + 1);
-    for (index, line) in text.lines().skip(1).enumerate() {
-        let is_last = index + 1 == lines;
-        match serde_json::from_str(line) {
-            Ok(record) if text.as_bytes().get(whole + line.len()) == Some(&b'\n') => {
-                records.push(record);
-                whole += line.len() + 1;
-            }
-            // A line without its end.
-            Ok(_) => break,
-            Err(_) if is_last => break,
-            Err(error) => return Err(usage(format!("line {} of the results is no result: {error}", index + 2))),
-        }
-    }
-    Ok((records, whole as u64))
+fn line<Content: Serialize>(content: &Content) -> Result<String, Failure> {
+    let text = serde_json::to_string(content).map_err(|error| environment(format!("write a result: {error}")))?;
+    Ok(text + "\n")
+}
+
+fn is_there_already(path: &Path) -> Failure {
+    let name = terminal::quote(path);
+    usage(format!("{name} is there already: --resume measures on, --results FILE begins another one"))
 }
 
 fn failed(operation: &str, path: &Path, error: &std::io::Error) -> Failure {
@@ -159,10 +170,13 @@ mod tests {
         StartRecord { arm, took_s: 2.0, loads: vec![LoadRecord { values, ..LoadRecord::default() }] }
     }
 
+    fn resume(path: &Path, subject: &str) -> Result<ResultJournal, Failure> {
+        let subject = subject.to_owned();
+        ResultJournal::resume(path, &subject, |begun: &String| *begun == subject, |record| record.arm < 2)
+    }
+
     fn resumed(path: &Path) -> ResultJournal {
-        let subject = "what".to_owned();
-        ResultJournal::resume(path, &subject, |begun: &String| *begun == subject)
-            .unwrap_or_else(|_| panic!("it goes on"))
+        resume(path, "what").unwrap_or_else(|_| panic!("it goes on"))
     }
 
     #[test]
@@ -184,15 +198,28 @@ mod tests {
     }
 
     #[test]
-    fn results_of_something_else_and_damaged_ones_are_refused() {
+    fn results_of_something_else_and_damaged_ones_are_refused_and_stay() {
         let place = tempfile::tempdir().expect("a directory");
         let path = place.path().join("results");
-        assert!(ResultJournal::begin(&path, &"one").is_ok());
+        let Ok(mut journal) = ResultJournal::begin(&path, &"one") else { panic!("it begins") };
+        assert!(!path.exists(), "nothing was measured");
+        assert!(journal.add(record(0)).is_ok());
         assert!(ResultJournal::begin(&path, &"one").is_err(), "nothing is written over");
-        assert!(ResultJournal::resume(&path, &"two".to_owned(), |begun: &String| begun == "two").is_err());
-        std::fs::write(&path, "\"one\"\nrubbish\n{\"arm\":0,\"took_s\":1,\"loads\":[]}\n").expect("written");
-        assert!(ResultJournal::resume(&path, &"one".to_owned(), |_: &String| true).is_err());
-        std::fs::write(&path, "").expect("written");
-        assert!(ResultJournal::resume(&path, &"one".to_owned(), |_: &String| true).is_err());
+        assert!(resume(&path, "two").is_err());
+        let good = "{\"arm\":0,\"took_s\":1,\"loads\":[]}\n";
+        for damaged in [
+            format!("\"one\"\nrubbish\n{good}"),
+            "\"one\"\nrubbish\n".to_owned(),
+            format!("\"one\"\n{}", good.replace("0,", "2,")),
+            String::new(),
+        ] {
+            std::fs::write(&path, &damaged).expect("written");
+            assert!(resume(&path, "one").is_err(), "{damaged}");
+            assert_eq!(std::fs::read_to_string(&path).expect("there"), damaged);
+        }
+        let of_windows = format!("\"one\"\n{good}{good}").replace('\n', "\r\n");
+        std::fs::write(&path, &of_windows).expect("written");
+        assert_eq!(resume(&path, "one").map(|journal| journal.records.len()).ok(), Some(2));
+        assert_eq!(std::fs::read_to_string(&path).expect("there"), of_windows);
     }
 }

@@ -33,7 +33,7 @@ pub fn report(findings: &BakeoffFindings, is_long: bool) -> String {
 
 /// How much was measured, and why no more.
 pub fn head(findings: &BakeoffFindings) -> String {
-    let spent = terminal::duration_coarse(std::time::Duration::from_secs_f64(findings.spent_s.max(0.0)));
+    let spent = terminal::duration_coarse(std::time::Duration::try_from_secs_f64(findings.spent_s).unwrap_or_default());
     let is_of_commands = findings.loads.iter().all(|load| load.name.is_empty());
     let starts = mh_kit::report::counted(findings.starts as u64, if is_of_commands { "run" } else { "start" });
     format!("{starts} in turns, {spent}; {}", findings.ended)

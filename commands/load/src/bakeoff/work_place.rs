@@ -2,6 +2,7 @@
 
 use super::environment;
 use super::file::{ServerSection, words};
+use crate::load::Stopping;
 use ::load::bakeoff::arm_server::{ArmServer, RunAs};
 use mh_kit::failure::Failure;
 use std::collections::BTreeMap;
@@ -70,19 +71,22 @@ impl WorkPlace {
         Ok(command)
     }
 
-    /// Carries out a command that prepares, to its end.
-    pub fn carry_out(&self, line: &str) -> Result<(), Failure> {
+    /// Carries out a command that prepares, to its end; none if the user wants to end.
+    pub fn carry_out(&self, line: &str, stopping: &Stopping) -> Result<Option<()>, Failure> {
         let mut command = self.command(line, "")?;
-        command.stdin(Stdio::null());
-        let output = sys::signals::as_at_start(&mut command)
-            .output()
-            .map_err(|error| environment(format!("start '{line}': {}", message(&error))))?;
-        if output.status.success() {
-            return Ok(());
+        let mut running = ArmServer::start(&mut command, &self.within("log")).map_err(environment)?;
+        stopping.end_with_us(running.pid());
+        let end = loop {
+            match running.end() {
+                Some(end) => break end,
+                None if stopping.is_wanted() => return Ok(None),
+                None => std::thread::sleep(POLL),
+            }
+        };
+        match end.success() {
+            true => Ok(Some(())),
+            false => Err(environment(format!("carry out '{line}': {end}: {}", running.last_words()))),
         }
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said).trim_end().to_owned();
-        Err(environment(format!("carry out '{line}': {}: {said}", output.status)))
     }
 
     /// Starts a server with an arm's options and variables. What it printed is in `log`.
@@ -97,19 +101,14 @@ impl WorkPlace {
         ArmServer::start(&mut command, &self.within("log")).map_err(environment)
     }
 
-    /// Writes the file that a server reads its settings from, if there are any.
+    /// Writes the file that a server reads its settings from; of an arm without any it is empty.
     pub fn configure(&self, parts: [&str; 2]) -> Result<(), Failure> {
-        if parts == ["", ""] {
-            return Ok(());
-        }
         let path = self.within("configuration");
         let text = self.filled_in(&parts.join("\n"));
         std::fs::write(&path, text).map_err(|error| failed("write", &path, &error))?;
-        match self.owner {
-            Some(owner) => std::os::unix::fs::chown(&path, Some(owner.user), Some(owner.group))
-                .map_err(|error| failed("give away", &path, &error)),
-            None => Ok(()),
-        }
+        let Some(owner) = self.owner else { return Ok(()) };
+        std::os::unix::fs::chown(&path, Some(owner.user), Some(owner.group))
+            .map_err(|error| failed("give away", &path, &error))
     }
 
     /// Takes the data that are there now as those that each start begins with.
@@ -140,6 +139,9 @@ impl WorkPlace {
         }
     }
 }
+
+/// How often it is looked whether a command has ended.
+const POLL: std::time::Duration = std::time::Duration::from_millis(5);
 
 fn failed(operation: &str, path: &Path, error: &io::Error) -> Failure {
     environment(format!("{operation} {}: {}", terminal::quote(path), message(error)))

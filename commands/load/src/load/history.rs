@@ -171,6 +171,7 @@ impl History {
     pub fn push(&mut self, moment: LoadMoment) {
         if self.in_last < self.intervals
             && let Some(last) = self.moments.last_mut()
+            && last.is_warmup == moment.is_warmup
         {
             last.join(&moment);
             self.in_last += 1;
@@ -188,7 +189,7 @@ impl History {
         let moments = std::mem::take(&mut self.moments);
         for (index, moment) in moments.into_iter().enumerate() {
             match self.moments.last_mut() {
-                Some(last) if index % 2 == 1 => last.join(&moment),
+                Some(last) if index % 2 == 1 && last.is_warmup == moment.is_warmup => last.join(&moment),
                 _ => self.moments.push(moment),
             }
         }

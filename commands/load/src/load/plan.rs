@@ -373,6 +373,20 @@ pub fn fill_missing(args: &LoadArgs, stopping: &Stopping, filled: &mut BTreeMap<
     Ok(())
 }
 
+/// Whether there is such a workload for such a target; nothing is connected to.
+pub fn check(args: &LoadArgs) -> Result<(), Failure> {
+    load_plan(args)?;
+    let target = args.target.as_deref().unwrap_or_default();
+    let dialect = match target.split_once(':').map_or(target, |(scheme, _)| scheme) {
+        "mysql" | "mariadb" => SqlDialect::MySql,
+        "echo" => SqlDialect::Echo,
+        "sqlite" => SqlDialect::Sqlite,
+        _ if is_sql_server(target) => SqlDialect::Postgres,
+        _ => return Err(usage(format!("'{target}' is no target: it is {TARGETS}"))),
+    };
+    choose(args, dialect).map(drop)
+}
+
 /// Connects to the server; its process where it is on this host.
 pub fn server_process(args: &LoadArgs, stopping: &Stopping) -> Result<Option<u32>, Failure> {
     Ok(place(args, stopping)?.server)

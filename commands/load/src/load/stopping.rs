@@ -1,16 +1,25 @@
 //! The wish to end: the first signal ends the load and lets it be reported, the second ends the program, and what it made with it.
 
+use rustix::process::{Pid, Signal};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use sys::reap::signal_group;
 use sys::signals::{ENDING, SignalSet, die_by};
 
 /// Whether the user wants the run to end.
 pub struct Stopping {
     wanted: Arc<AtomicBool>,
-    /// A directory that must not outlive the program.
-    temporary: Arc<Mutex<Option<PathBuf>>>,
+    left: Arc<Mutex<LeftBehind>>,
+}
+
+/// What must not outlive the program.
+#[derive(Default)]
+struct LeftBehind {
+    directory: Option<PathBuf>,
+    /// The leader of a group of processes.
+    group: Option<Pid>,
 }
 
 /// LIMIT: how often a directory is removed in which threads may still make files.
@@ -22,8 +31,8 @@ impl Stopping {
         let signals = SignalSet::hold_back(ENDING)?;
         let wanted = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&wanted);
-        let temporary = Arc::new(Mutex::new(None));
-        let made = Arc::clone(&temporary);
+        let left = Arc::new(Mutex::new(LeftBehind::default()));
+        let made = Arc::clone(&left);
         std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
             while let Ok(signal) = signals.wait() {
                 if seen.swap(true, Ordering::Relaxed) {
@@ -34,12 +43,17 @@ impl Stopping {
                 }
             }
         })?;
-        Ok(Self { wanted, temporary })
+        Ok(Self { wanted, left })
     }
 
     /// A directory that goes with the program, also if that ends by a second signal.
     pub fn keep_no_longer(&self, directory: &Path) {
-        *self.temporary.lock().unwrap_or_else(PoisonError::into_inner) = Some(directory.to_path_buf());
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).directory = Some(directory.to_path_buf());
+    }
+
+    /// A group of processes that goes with the program, also if that ends by a second signal; in place of the one before.
+    pub fn end_with_us(&self, leader: u32) {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).group = Pid::from_raw(leader.cast_signed());
     }
 
     /// Whether a signal has come.
@@ -48,8 +62,13 @@ impl Stopping {
     }
 }
 
-fn remove(temporary: &Mutex<Option<PathBuf>>) {
-    let Some(directory) = temporary.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+fn remove(left: &Mutex<LeftBehind>) {
+    let LeftBehind { directory, group } = std::mem::take(&mut *left.lock().unwrap_or_else(PoisonError::into_inner));
+    // It ends before its directory does, which it would fill again. One that is ours still is a child of ours, ended or not.
+    if let Some(leader) = group.filter(|leader| is_child(*leader)) {
+        let _gone_anyway = signal_group(leader, Signal::KILL.as_raw());
+    }
+    let Some(directory) = directory else { return };
     for _attempt in 0..REMOVALS_MAX {
         match std::fs::remove_dir_all(&directory) {
             // A thread of the load has made a file meanwhile.
@@ -57,4 +76,11 @@ fn remove(temporary: &Mutex<Option<PathBuf>>) {
             _ => return,
         }
     }
+}
+
+/// Its number may be another process's by now.
+fn is_child(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
+    parent == Some(std::process::id())
 }

@@ -65,7 +65,7 @@ pub fn sweep(
         return Ok(ended_by(context, prepared, error));
     }
     let think_s = args.think.as_secs_f64();
-    let report = SweepReport::new(plan.axis, think_s, &swept.runs);
+    let report = SweepReport::new(plan.axis, !super::shown::is_open(prepared), think_s, &swept.runs);
     let text = conclusion(&report, rounds);
     let data = json_line(&SweepObject {
         kind: "sweep",
@@ -78,7 +78,12 @@ pub fn sweep(
     });
     print_as(NAME, if args.json { &data } else { &text })?;
     if let Some(page) = page {
-        page.write(&SweepPage { prepared, report: &report, rounds, data: &data }.page()).map_err(environment)?;
+        let ended_early = match &swept.error {
+            Some(error) => Some(format!("It ended early: {error}")),
+            None => swept.is_stopped.then(|| "It was interrupted; these are its figures until then.".to_owned()),
+        };
+        let sheet = SweepPage { prepared, report: &report, rounds, data: &data, ended_early };
+        page.write(&sheet.page()).map_err(environment)?;
     }
     if swept.is_stopped {
         let all = rounds * plan.values.len();
@@ -243,7 +248,7 @@ fn law_text(law: &SweepLaw, report: &SweepReport) -> String {
 }
 
 /// LIMIT: below, the law does not describe what was measured.
-pub const FITS_LEAST: f64 = 0.9;
+const FITS_LEAST: f64 = 0.9;
 
 fn scalability_text(fit: &UslFit) -> String {
     let mut text = format!(
@@ -253,7 +258,15 @@ fn scalability_text(fit: &UslFit) -> String {
         between(&fit.alpha, terminal::four_digits),
         between(&fit.beta, terminal::four_digits),
     );
-    let peak = match &fit.peak {
+    let _written = writeln!(text, "{}", peak_text(fit));
+    if fit.r_squared < FITS_LEAST {
+        let _written = writeln!(text, "{}", doubt_text(fit));
+    }
+    text
+}
+
+fn peak_text(fit: &UslFit) -> String {
+    match &fit.peak {
         Peak::At { load, throughput } => format!(
             "Throughput is highest at {} connections: {} a second.",
             between(load, |load| format!("{load:.0}")),
@@ -262,16 +275,21 @@ fn scalability_text(fit: &UslFit) -> String {
         Peak::BeyondData => "No peak is told: by the law it lies beyond the most connections measured.".to_owned(),
         Peak::TooFewPoints => "No peak is told: it takes six numbers of connections.".to_owned(),
         Peak::None => "No peak is told: by the law throughput never falls.".to_owned(),
-    };
-    let _written = writeln!(text, "{peak}");
-    if fit.r_squared < FITS_LEAST {
-        let _written = writeln!(
-            text,
-            "The law explains only {} of the differences: do not rely on it.",
-            terminal::percentage_whole(fit.r_squared)
-        );
     }
-    text
+}
+
+fn doubt_text(fit: &UslFit) -> String {
+    let explained = terminal::percentage_whole(fit.r_squared);
+    format!("The law explains only {explained} of the differences: do not rely on it.")
+}
+
+/// The sentence that a reader in a hurry needs, which is a line of [`conclusion`], too; none where there is no law.
+pub fn sentence(report: &SweepReport) -> Option<String> {
+    match report.law.as_ref()? {
+        SweepLaw::Scalability(fit) if fit.r_squared < FITS_LEAST => Some(doubt_text(fit)),
+        SweepLaw::Scalability(fit) => Some(peak_text(fit)),
+        law => law_text(law, report).lines().next().map(str::to_owned),
+    }
 }
 
 fn knee_text(fit: &KneeFit, think_s: f64) -> String {

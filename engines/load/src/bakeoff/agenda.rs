@@ -16,7 +16,7 @@ pub struct Agenda {
     pub most: usize,
     /// It is enough once the interval of each multiple is this narrow: 0.02 is two per cent of it.
     pub relative_width: f64,
-    /// No round begins that would not end within it, by the longest round before.
+    /// No round begins that would not end within it, if it takes as long as the longest one before.
     pub budget: Option<Duration>,
 }
 
@@ -29,8 +29,10 @@ pub struct AgendaProgress<'a> {
     pub samples: &'a [Vec<Vec<f64>>],
     /// The arm that the others are compared with.
     pub baseline: usize,
-    /// How long all of them took.
+    /// How long this session has measured; what was there before it is not on its budget.
     pub spent: Duration,
+    /// How long the longest round took.
+    pub longest_round: Duration,
 }
 
 /// What to do.
@@ -73,20 +75,23 @@ impl Agenda {
         if rounds >= self.most {
             return Some(WhyEnough::AllRounds);
         }
-        let of_a_round = progress.spent.checked_div(u32::try_from(rounds).unwrap_or(u32::MAX)).unwrap_or_default();
-        let is_over = self.budget.is_some_and(|budget| progress.spent + of_a_round > budget);
+        let end = progress.spent.saturating_add(progress.longest_round);
+        let is_over = self.budget.is_some_and(|budget| end > budget);
         (rounds > 0 && is_over).then_some(WhyEnough::BudgetUsed)
     }
 
-    /// Whether every arm's multiple is known well enough. One that cannot be formed is not waited for.
+    /// Whether every arm's multiple is known well enough. Nothing is known of arms with too few values.
     fn is_narrow(&self, progress: &AgendaProgress<'_>, bootstrap: &Bootstrap) -> bool {
-        let is_wide = |samples: &Vec<Vec<f64>>| {
+        let is_known = |samples: &Vec<Vec<f64>>| {
             let Some(baseline) = samples.get(progress.baseline) else { return false };
-            let of_others = samples.iter().enumerate().filter(|(arm, _)| *arm != progress.baseline);
-            let mut widths = of_others.filter_map(|(_, arm)| bootstrap.ratio(baseline, arm)?.relative_width());
-            widths.any(|width| width > self.relative_width)
+            let mut others = samples.iter().enumerate().filter(|(arm, _)| *arm != progress.baseline);
+            let is_narrow = |arm: &[f64]| {
+                let width = bootstrap.ratio(baseline, arm).and_then(|ratio| ratio.relative_width());
+                width.is_some_and(|width| width <= self.relative_width)
+            };
+            samples.iter().all(|arm| arm.len() >= SAMPLES_MIN) && others.all(|(_, arm)| is_narrow(arm))
         };
-        !progress.samples.iter().any(is_wide)
+        progress.samples.iter().all(is_known)
     }
 }
 
@@ -97,7 +102,8 @@ mod tests {
     const AGENDA: Agenda = Agenda { arms: 2, least: 5, most: 9, relative_width: 0.02, budget: None };
 
     fn after(starts: usize, samples: &[Vec<Vec<f64>>], spent_s: u64, agenda: &Agenda) -> NextStart {
-        let progress = AgendaProgress { starts, samples, baseline: 0, spent: Duration::from_secs(spent_s) };
+        let spent = Duration::from_secs(spent_s);
+        let progress = AgendaProgress { starts, samples, baseline: 0, spent, longest_round: Duration::from_secs(50) };
         agenda.next(&progress, &Bootstrap::default())
     }
 
@@ -122,6 +128,8 @@ mod tests {
         with_a_wide_one.extend(alike(5, 20.0));
         assert!(matches!(after(10, &with_a_wide_one, 0, &AGENDA), NextStart::Of(_)), "each of them counts");
         assert_eq!(after(18, &alike(9, 20.0), 0, &AGENDA), NextStart::Enough(WhyEnough::AllRounds));
+        let without_values = vec![vec![Vec::new(), Vec::new()]];
+        assert!(matches!(after(10, &without_values, 0, &AGENDA), NextStart::Of(_)), "nothing is known");
         let one = Agenda { least: 1, most: 3, ..AGENDA };
         assert!(
             matches!(after(2, &alike(1, 0.0), 0, &one), NextStart::Of(_)),
@@ -132,7 +140,7 @@ mod tests {
     #[test]
     fn no_round_begins_that_would_not_end_in_time() {
         let agenda = Agenda { budget: Some(Duration::from_secs(100)), ..AGENDA };
-        assert!(matches!(after(0, &[], 0, &agenda), NextStart::Of(0)), "one round in any case");
+        assert!(matches!(after(0, &[], 90, &agenda), NextStart::Of(0)), "one round in any case");
         assert!(matches!(after(2, &alike(1, 9.0), 50, &agenda), NextStart::Of(_)));
         assert_eq!(after(2, &alike(1, 9.0), 51, &agenda), NextStart::Enough(WhyEnough::BudgetUsed));
         assert!(matches!(after(3, &alike(1, 9.0), 99, &agenda), NextStart::Of(_)), "a round that began is ended");

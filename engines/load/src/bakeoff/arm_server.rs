@@ -4,13 +4,13 @@
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, read_to_string};
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use sys::error_text::message;
-use sys::reap::signal_group;
+use sys::reap::{has_ended, signal_group, signal_process};
 
 /// Whose process it is: numbers of a user and a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,14 +75,22 @@ impl ArmServer {
         self.child.id()
     }
 
-    /// How it has ended, if it has.
+    /// How it has ended, if it has. What it has left in its group is ended, too: it would keep the socket of the next one.
     pub fn end(&mut self) -> Option<ExitStatus> {
+        // While its end is seen and not taken, the number of its group is nobody else's.
+        if let Some(leader) = self.leader().filter(|leader| has_ended(*leader)) {
+            let _gone_anyway = signal_group(leader, Signal::KILL.as_raw());
+        }
         self.child.try_wait().ok().flatten()
+    }
+
+    fn leader(&self) -> Option<Pid> {
+        Pid::from_raw(self.child.id().cast_signed())
     }
 
     /// The last lines that it printed.
     pub fn last_words(&self) -> String {
-        let text = String::from_utf8_lossy(&std::fs::read(&self.log).unwrap_or_default()).into_owned();
+        let text = end_of_file(&self.log).unwrap_or_default();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
     }
@@ -96,8 +104,7 @@ impl ArmServer {
 
     /// Asks it by `signal` to end, and ends it by force where it does not within a time, which is an error.
     pub fn stop(mut self, signal: StopSignal, within: Duration) -> Result<(), String> {
-        let asked = Pid::from_raw(self.child.id().cast_signed())
-            .map_or(Ok(()), |pid| sys::reap::signal_process(pid, signal.number()));
+        let asked = self.leader().map_or(Ok(()), |pid| signal_process(pid, signal.number()));
         asked.map_err(|error| format!("stop the server: {}", message(&error)))?;
         let began = Instant::now();
         while self.end().is_none() {
@@ -110,8 +117,18 @@ impl ArmServer {
     }
 }
 
-/// LIMIT: lines of a log in an error.
+/// LIMIT: lines of a log in an error, and bytes in which they are looked for.
 const LAST_LINES: usize = 8;
+const LAST_BYTES: u64 = 64 << 10;
+
+fn end_of_file(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LAST_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(LAST_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
 
 impl Drop for ArmServer {
     fn drop(&mut self) {
@@ -119,8 +136,7 @@ impl Drop for ArmServer {
             return;
         }
         // Its children, too: they are in its group, unless they made one of their own.
-        let leader = Pid::from_raw(self.child.id().cast_signed());
-        let _gone_anyway = leader.map(|leader| signal_group(leader, Signal::KILL.as_raw()));
+        let _gone_anyway = self.leader().map(|leader| signal_group(leader, Signal::KILL.as_raw()));
         let _gone_anyway = self.child.wait();
     }
 }
@@ -169,6 +185,22 @@ mod tests {
         }
         assert_eq!(server.end().and_then(|end| end.code()), Some(3));
         assert_eq!(server.last_words(), "starting\nno room");
+    }
+
+    #[test]
+    fn what_a_server_leaves_in_its_group_ends_with_it() {
+        let place = tempfile::tempdir().expect("a directory");
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 1000 & echo $!; exit 0"]);
+        let mut server = ArmServer::start(&mut command, &place.path().join("log")).expect("it starts");
+        while server.end().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let child = server.last_words();
+        let is_gone = || read_to_string(format!("/proc/{child}/stat")).map_or(true, |stat| stat.contains(") Z "));
+        while !is_gone() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     #[test]

@@ -133,7 +133,9 @@ impl Client {
             PlayerStep::End => {
                 let sent = self.sent.unwrap_or(now);
                 let times = TransactionTimes { planned: self.planned, ready: self.ready, sent, done: now };
-                guarded(ledger).done(self.script, &times);
+                let mut ledger = guarded(ledger);
+                ledger.done(self.script, &times);
+                ledger.done_late += u64::from(now > shared.end_ns);
                 self.state = ClientState::Idle;
                 ClientProgress::Ended(now)
             }

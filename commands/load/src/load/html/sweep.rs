@@ -3,7 +3,7 @@
 use super::now;
 use crate::load::plan::PreparedLoad;
 use crate::load::shown;
-use crate::load::sweep::{FITS_LEAST, POINT_HEADS, conclusion, point_row};
+use crate::load::sweep::{POINT_HEADS, conclusion, point_row, sentence};
 use crate::page::HtmlPage;
 use crate::plots::{Axis, Marks, Plot, Scale, Series, plot};
 use ::load::sweep::{SweepAxis, SweepLaw, SweepPoint, SweepReport};
@@ -15,6 +15,8 @@ pub struct SweepPage<'a> {
     pub rounds: usize,
     /// The report as JSON.
     pub data: &'a str,
+    /// Why it has not all runs, if it has not.
+    pub ended_early: Option<String>,
 }
 
 impl SweepPage<'_> {
@@ -61,17 +63,15 @@ impl SweepPage<'_> {
 
     /// The law: first its sentence about the highest throughput, or that it does not describe what was measured.
     fn conclude(&self, page: &mut HtmlPage) {
-        let text = conclusion(self.report, 1);
-        let mut lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
-        let first = match &self.report.law {
-            Some(SweepLaw::Scalability(fit)) if fit.r_squared < FITS_LEAST => 2,
-            Some(SweepLaw::Scalability(_)) => 1,
-            _ => 0,
-        };
-        if first < lines.len() {
-            page.verdict(lines.remove(first));
+        if let Some(ended) = &self.ended_early {
+            page.verdict(ended);
         }
-        for line in lines {
+        let first = sentence(self.report);
+        if let Some(first) = &first {
+            page.verdict(first);
+        }
+        let text = conclusion(self.report, 1);
+        for line in text.lines().filter(|line| !line.is_empty() && Some(*line) != first.as_deref()) {
             page.paragraph(line);
         }
     }
@@ -217,7 +217,7 @@ mod tests {
     fn the_line_of_the_law_goes_through_what_it_was_fitted_to() {
         let law = |load: f64| 1000.0 * load / (1.0 + 0.03 * (load - 1.0) + 0.0005 * load * (load - 1.0));
         let runs: Vec<SweepRun> = (0..9).map(|power| 2_f64.powi(power)).map(|load| run(load, law(load))).collect();
-        let line = law_line(&SweepReport::new(SweepAxis::Connections, 0.0, &runs)).expect("there is a law");
+        let line = law_line(&SweepReport::new(SweepAxis::Connections, true, 0.0, &runs)).expect("there is a law");
         assert_eq!((line.name.as_str(), line.points.len()), ("Universal Scalability Law", 101));
         for (load, throughput) in &line.points {
             assert!((throughput / law(*load) - 1.0).abs() < 0.01, "{load}: {throughput}");
@@ -227,9 +227,9 @@ mod tests {
 
     #[test]
     fn a_sweep_over_rates_is_compared_with_what_was_asked_for() {
-        let report = SweepReport::new(SweepAxis::Rate, 0.0, &[run(100.0, 100.0), run(300.0, 240.0)]);
+        let report = SweepReport::new(SweepAxis::Rate, false, 0.0, &[run(100.0, 100.0), run(300.0, 240.0)]);
         let line = law_line(&report).expect("a line");
         assert!(line.name == "asked for" && line.points.iter().all(|(rate, asked)| rate == asked));
-        assert!(law_line(&SweepReport::new(SweepAxis::Connections, 0.0, &[run(1.0, 10.0)])).is_none());
+        assert!(law_line(&SweepReport::new(SweepAxis::Connections, true, 0.0, &[run(1.0, 10.0)])).is_none());
     }
 }
