@@ -452,7 +452,10 @@ fn text(args: &SysstatArgs, session: &HostSession, shown: &ShownMoment, printed:
                 let most = if look.cut.is_none() && look.columns.is_some() { usize::MAX } else { PROCESSES };
                 all.push(table::heading(table::ProcessOrder::Cpu, &bands::process_count(snapshot), width));
                 all.extend(
-                    processes.iter().take(most).map(|process| table::row(process, snapshot, &session.accounts, width)),
+                    processes
+                        .iter()
+                        .take(most)
+                        .map(|process| table::row(process, snapshot, &session.accounts, None, width)),
                 );
                 all.extend(table::rest(snapshot, session.facts.is_contained));
             }

@@ -5,7 +5,7 @@ pub mod figures;
 
 use super::line::{TintedLine, age, count, latency, limit, millions, percent, size, whole_percent};
 use super::usual::{Deviation, Figure, Usual};
-use figures::{DiskFigures, memory_used, sent_again, wire};
+use figures::{DiskFigures, group_deviations, memory_used, sent_again, wire};
 use observe::host::fields::*;
 use observe::host::interval::HostInterval;
 use observe::host::recording::HostFacts;
@@ -434,27 +434,29 @@ const FS_NOTABLE: f64 = 0.80;
 /// `fs   /var 91 %, full in 6h   +4 below 80 %`, the fullest first.
 pub fn file_systems(interval: &HostInterval<'_>, standing: &BandContext<'_>, most: usize) -> TintedLine {
     let line = TintedLine::tinted("fs  ", Tint::Bold);
+    let far = |place: &str, used| standing.usual?.deviation(Figure::FileSystemUsed, place, used);
     let mut used: Vec<(f64, &str)> = interval
         .instances(FS_SIZE)
         .filter_map(|(instance, place)| Some((file_system_use(interval, instance)?, place)))
         .collect();
-    used.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let is_unusual = |(share, place): &(f64, &str)| far(place, *share).is_some();
+    used.sort_by(|one, other| is_unusual(other).cmp(&is_unusual(one)).then(other.0.total_cmp(&one.0)));
     let silent: Vec<&str> = interval.instances(FS_SILENT).map(|(_, place)| place).collect();
     if used.is_empty() && silent.is_empty() {
         return line.and(" none known yet");
     }
     let mut line =
         silent.iter().take(2).fold(line, |line, place| line.and_tinted(format!(" {place} silent "), Some(Tint::Bad)));
-    let is_told = |at: usize, share: f64| at == 0 || (at < most && share >= FS_NOTABLE);
-    let told = used.iter().enumerate().take_while(|(at, (share, _))| is_told(*at, *share)).count();
+    let is_told = |at: usize, one: &(f64, &str)| at == 0 || (at < most && (one.0 >= FS_NOTABLE || is_unusual(one)));
+    let told = used.iter().enumerate().take_while(|(at, one)| is_told(*at, one)).count();
     for (share, place) in &used[..told] {
         let full = standing
             .filling
             .iter()
             .find(|(name, _)| name == place)
             .map(|(_, seconds)| format!(", full in {}", age(*seconds)));
-        line =
-            line.and(format!(" {place} ")).and_tinted(format!("{} %", whole_percent(*share)), limit(*share, 0.9, 0.98));
+        let figure = format!(" {} %", whole_percent(*share));
+        line = line.and(format!(" {place}")).and_figure(figure, limit(*share, 0.9, 0.98), far(place, *share));
         line = line.and(full.unwrap_or_default()).and(" ");
     }
     match used.get(told) {
@@ -466,23 +468,26 @@ pub fn file_systems(interval: &HostInterval<'_>, standing: &BandContext<'_>, mos
 }
 
 /// The groups that use most of what they may, or most CPU time where they have no limit; at most `most`.
-pub fn groups(interval: &HostInterval<'_>, most: usize) -> Vec<TintedLine> {
+pub fn groups(interval: &HostInterval<'_>, usual: Option<&Usual>, most: usize) -> Vec<TintedLine> {
     let mut rows: Vec<(f64, TintedLine)> = Vec::new();
     for (group, path) in interval.instances(GROUP_USED) {
         let Some(cores) = interval.share_of(GROUP_USED, group).filter(|cores| *cores >= 0.005) else { continue };
         let limit_cores = interval.gauge_of(GROUP_QUOTA, group).map(|millicores| millicores as f64 / 1000.0);
         let share = limit_cores.map(|limit| cores / limit.max(0.001));
         let name = observe::source::control_group::unit(path);
-        let line = TintedLine::of(format!(" {:<24} ", terminal::shorten_middle(&terminal::printable(name), 24)));
+        let [cores_far, memory_far] = group_deviations(interval, usual, group);
+        let line = TintedLine::of(format!(" {:<24}", terminal::shorten_middle(&terminal::printable(name), 24)));
         let line = match (share, limit_cores) {
             (Some(share), Some(cores)) => line
-                .and_tinted(format!("{:>3} %", whole_percent(share)), limit(share, 0.8, 0.95))
+                .and_figure(format!(" {:>3} %", whole_percent(share)), limit(share, 0.8, 0.95), cores_far)
                 .and(format!(" of {cores:.1} cpu")),
-            _ => line.and(format!("{cores:.2} cpu")),
+            _ => line.and_figure(format!(" {cores:.2} cpu"), None, cores_far),
         };
-        let memory = interval.gauge_of(GROUP_MEMORY, group).map(|bytes| format!("  {}", size(bytes)));
         let of = interval.gauge_of(GROUP_MEMORY_LIMIT, group).map(|bytes| format!(" of {}", size(bytes)));
-        let line = line.and(memory.map(|memory| memory + &of.unwrap_or_default()).unwrap_or_default());
+        let line = match interval.gauge_of(GROUP_MEMORY, group) {
+            Some(bytes) => line.and_figure(format!("  {}", size(bytes)), None, memory_far).and(of.unwrap_or_default()),
+            None => line,
+        };
         let throttled = interval.growth_of(GROUP_THROTTLED, group).unwrap_or(0);
         let line =
             if throttled > 0 { line.and_tinted(format!("  throttled {throttled}"), Some(Tint::Bad)) } else { line };

@@ -2,6 +2,7 @@
 
 use super::bands::{self, BandContext};
 use super::line::TintedLine;
+use super::usual::Usual;
 use super::words;
 use observe::host::interval::HostInterval;
 use terminal::Tint;
@@ -71,7 +72,7 @@ fn narrow(
         lines.push(bands::file_systems(interval, standing, 2));
     }
     let groups = if expanded.groups { left } else { 1 };
-    lines.extend(titled("cgroup", group_lines(interval, groups, expanded.groups)));
+    lines.extend(titled("cgroup", group_lines(interval, standing.usual, groups, expanded.groups)));
 }
 
 fn wide(
@@ -89,7 +90,10 @@ fn wide(
     }
     lines.extend(beside(left, bands::memory(interval, standing.usual), half));
     let room = most.saturating_sub(lines.len() + 4);
-    let groups = titled("cgroup", group_lines(interval, if expanded.groups { room } else { 5 }, expanded.groups));
+    let groups = titled(
+        "cgroup",
+        group_lines(interval, standing.usual, if expanded.groups { room } else { 5 }, expanded.groups),
+    );
     if expanded.devices {
         lines.extend(bands::all_devices(interval, standing, half, room));
         return lines.extend(groups);
@@ -100,8 +104,13 @@ fn wide(
 }
 
 /// Groups that do something; if all are wanted and none does, that is said.
-fn group_lines(interval: &HostInterval<'_>, most: usize, are_all_wanted: bool) -> Vec<TintedLine> {
-    match bands::groups(interval, most) {
+fn group_lines(
+    interval: &HostInterval<'_>,
+    usual: Option<&Usual>,
+    most: usize,
+    are_all_wanted: bool,
+) -> Vec<TintedLine> {
+    match bands::groups(interval, usual, most) {
         lines if lines.is_empty() && are_all_wanted => {
             vec![TintedLine::tinted("  none used 0.5 % of a core", Tint::Dim)]
         }

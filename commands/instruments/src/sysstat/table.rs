@@ -1,6 +1,8 @@
 //! The table of processes: chosen, ordered, as a tree where wanted, and drawn line by line. Pure.
 
+use super::bands::figures::process_deviations;
 use super::line::{TintedLine, age, limit, millions, percent, size};
+use super::usual::Usual;
 use observe::host::fields::{CPUS_ONLINE, MEM_TOTAL};
 use observe::host::snapshot::{ProcessLine, Snapshot};
 use observe::source::accounts::Accounts;
@@ -204,7 +206,13 @@ fn cpu_time(milliseconds: u64) -> String {
 }
 
 /// One process.
-pub fn row(process: &ShownProcess<'_>, snapshot: &Snapshot, accounts: &Accounts, width: usize) -> TintedLine {
+pub fn row(
+    process: &ShownProcess<'_>,
+    snapshot: &Snapshot,
+    accounts: &Accounts,
+    usual: Option<&Usual>,
+    width: usize,
+) -> TintedLine {
     let is_wide = width >= WIDE;
     let wide = |text: String| if is_wide { text } else { String::new() };
     let memory = snapshot.values.get(MEM_TOTAL).unwrap_or(0).max(1) as f64;
@@ -218,9 +226,10 @@ pub fn row(process: &ShownProcess<'_>, snapshot: &Snapshot, accounts: &Accounts,
     let user = terminal::shorten_middle(&terminal::printable(&user_name(line, accounts)), 8);
     let is_busy = cores >= 0.0005;
     let tint = if is_busy { limit(cores, 0.9, f64::INFINITY) } else { Some(Tint::Dim) };
+    let [cores_far, memory_far] = process_deviations(usual.filter(|_| !process.is_thread), line);
     TintedLine::of(format!("{:>7} {user:<8}", line.id.pid))
         .and(wide(format!("{:>5}", line.nice)))
-        .and_tinted(format!("{:>7}", four_digits(cores)), tint)
+        .and_figure(format!("{:>7}", four_digits(cores)), tint, cores_far)
         .and_tinted(format!("{:>5}", error(f64::from(line.cpu.error) / 1e6, is_busy)), Some(Tint::Dim))
         .and(format!("{:>6}", percent(cores / cpus)))
         .and_tinted(
@@ -228,7 +237,7 @@ pub fn row(process: &ShownProcess<'_>, snapshot: &Snapshot, accounts: &Accounts,
             limit(waited.unwrap_or(0.0), 0.2, 1.0),
         )
         .and(wide(format!("{:>7}", size(line.virtual_bytes))))
-        .and(format!("{:>7}", size(line.resident_bytes)))
+        .and_figure(format!("{:>7}", size(line.resident_bytes)), None, memory_far)
         .and(wide(format!("{:>6}", percent(line.resident_bytes as f64 / memory))))
         .and(format!("{transfer:>7}"))
         .and(wide(format!("{:>10}", cpu_time(line.cpu_time_ms))))
@@ -382,7 +391,7 @@ mod tests {
         snapshot.values.sort();
         let all = shown(&snapshot, &Accounts::default(), &TableChoice::default());
         let heading = heading(ProcessOrder::Cpu, "4, 1 run", 120).text(Colour::Off);
-        let row = row(&all[0], &snapshot, &Accounts::default(), 120).text(Colour::Off);
+        let row = row(&all[0], &snapshot, &Accounts::default(), None, 120).text(Colour::Off);
         let expected = [
             "    pid user     nice %core↓    ± %host wait%   virt    rss  mem%   MB/s  cpu time    age S  command  4, 1 run\n",
             "      4 0          -5  98.04  0.4  98.0   0.0   3.0G   4.0M  25.0      -   3:07.42    12s S  cc1 x.c\n",
@@ -407,10 +416,10 @@ mod tests {
         let heading = heading(ProcessOrder::Cpu, "4, 1 run", 80).text(Colour::Off);
         assert_eq!(heading, "    pid user     %core↓    ± %host wait%    rss   MB/s    age S  command  4, 1 run\n");
         assert_eq!(
-            row(&all[0], &snapshot, &Accounts::default(), 80).text(Colour::Off),
+            row(&all[0], &snapshot, &Accounts::default(), None, 80).text(Colour::Off),
             "      4 0         98.04  0.4  98.0   0.0   4.0M      -    12s S  cc1 x.c\n"
         );
-        assert!(row(&all[1], &snapshot, &Accounts::default(), 80).text(Colour::Off).ends_with("  \\x1b[2Jsh\n"));
+        assert!(row(&all[1], &snapshot, &Accounts::default(), None, 80).text(Colour::Off).ends_with("  \\x1b[2Jsh\n"));
         assert_eq!([0.0, 0.00312, 0.98, 1.5, 12.04].map(four_digits), ["0", "0.312", "98.00", "150.0", "1204"]);
     }
 }

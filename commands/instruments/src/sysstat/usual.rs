@@ -46,6 +46,16 @@ pub enum Figure {
     Sent,
     /// Share of TCP segments that were sent again.
     SentAgain,
+    /// Share of a file system that is used.
+    FileSystemUsed,
+    /// Cores that a control group used.
+    GroupCpu,
+    /// Bytes of a control group.
+    GroupMemory,
+    /// Cores that a process used.
+    ProcessCpu,
+    /// Resident bytes of a process.
+    ProcessMemory,
 }
 
 impl Figure {
@@ -65,7 +75,15 @@ impl Figure {
             Self::DiskAwait => 0.005,
             Self::DiskQueue => 1.0,
             Self::SentAgain => 0.01,
+            Self::FileSystemUsed => 0.02,
+            Self::GroupCpu | Self::ProcessCpu => 0.20,
+            Self::GroupMemory | Self::ProcessMemory => 100e6,
         }
+    }
+
+    /// The part of the median that is no news either. Of a file system that is nearly full it would be all that is left.
+    fn part(self) -> f64 {
+        if self == Self::FileSystemUsed { 0.0 } else { PART_OF_MEDIAN }
     }
 }
 
@@ -116,7 +134,7 @@ const SPACING_NS: u64 = 5_000_000_000;
 const VALUES_LEAST: usize = 12;
 const TIME_LEAST_S: f64 = 180.0;
 /// LIMIT: figures that have a past; a host with more disks than that has no past of the others.
-const NAMES_MAX: usize = 1_000;
+const NAMES_MAX: usize = 2_000;
 /// The median absolute deviation of a normal distribution is this part of its standard deviation.
 const DEVIATION_OF_NORMAL: f64 = 0.6745;
 const SPREADS: f64 = 6.0;
@@ -129,7 +147,7 @@ impl Usual {
     }
 
     /// Keeps the figures of a moment, if one is due.
-    pub fn note<'a>(&mut self, boot_ns: u64, figures: impl IntoIterator<Item = (Figure, &'a str, f64)>) {
+    pub fn note<Name: AsRef<str>>(&mut self, boot_ns: u64, figures: impl IntoIterator<Item = (Figure, Name, f64)>) {
         if !self.is_due(boot_ns) {
             return;
         }
@@ -140,6 +158,7 @@ impl Usual {
         let spacing_s = if is_first { 5.0 } else { (boot_ns - self.noted_ns) as f64 / 1e9 };
         self.noted_ns = boot_ns;
         for (figure, name, value) in figures.into_iter().filter(|(_, _, value)| value.is_finite()) {
+            let name = name.as_ref();
             let of_figure = self.past.entry(figure).or_default();
             if !of_figure.contains_key(name) {
                 if self.names >= NAMES_MAX {
@@ -195,7 +214,7 @@ fn bounds(figure: Figure, mut values: Vec<f64>) -> (f64, f64) {
     let middle = median(&mut values);
     values.iter_mut().for_each(|value| *value = (*value - middle).abs());
     let spread = median(&mut values) / DEVIATION_OF_NORMAL;
-    let far = (SPREADS * spread).max(PART_OF_MEDIAN * middle.abs()).max(figure.least());
+    let far = (SPREADS * spread).max(figure.part() * middle.abs()).max(figure.least());
     (middle - far, middle + far)
 }
 

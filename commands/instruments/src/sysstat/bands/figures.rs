@@ -4,7 +4,10 @@ use super::{PARTS, busy, cpu_shares, each_cpu};
 use crate::sysstat::usual::{Deviation, Figure, Usual};
 use observe::host::fields::*;
 use observe::host::interval::HostInterval;
+use observe::host::snapshot::ProcessLine;
 use observe::host::values::InstanceId;
+use observe::host::verdict::file_system_use;
+use std::borrow::Cow;
 
 /// What a disk did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -76,7 +79,59 @@ pub fn sent_again(interval: &HostInterval<'_>) -> f64 {
 }
 
 /// All figures that have a past, of what they are, and the value. None before the second look.
-pub fn all<'a>(interval: &HostInterval<'a>) -> Vec<(Figure, &'a str, f64)> {
+pub fn all<'a>(interval: &HostInterval<'a>) -> Vec<(Figure, Cow<'a, str>, f64)> {
+    let mut all: Vec<(Figure, Cow<'a, str>, f64)> =
+        of_devices(interval).into_iter().map(|(figure, name, value)| (figure, Cow::Borrowed(name), value)).collect();
+    if !all.is_empty() {
+        for line in interval.later.processes.iter().take(PROCESSES_MAX) {
+            let name = process_name(line);
+            let cores = f64::from(line.cpu.used) / 1e6;
+            all.push((Figure::ProcessCpu, Cow::Owned(name.clone()), cores));
+            all.push((Figure::ProcessMemory, Cow::Owned(name), line.resident_bytes as f64));
+        }
+    }
+    all
+}
+
+/// LIMIT: processes whose past is kept, the busiest.
+const PROCESSES_MAX: usize = 300;
+
+/// A number is given out again: a process is known by when it began, too.
+fn process_name(line: &ProcessLine) -> String {
+    format!("{}.{}", line.id.pid, line.id.start_ticks)
+}
+
+/// Which figures of a process lie far from what is usual for it: CPU, resident bytes.
+pub fn process_deviations(usual: Option<&Usual>, line: &ProcessLine) -> [Option<Deviation>; 2] {
+    let Some(usual) = usual else { return [None; 2] };
+    let name = process_name(line);
+    let cores = f64::from(line.cpu.used) / 1e6;
+    [
+        usual.deviation(Figure::ProcessCpu, &name, cores),
+        usual.deviation(Figure::ProcessMemory, &name, line.resident_bytes as f64),
+    ]
+}
+
+/// Which figures of a control group lie far from what is usual for it: CPU, memory.
+pub fn group_deviations(
+    interval: &HostInterval<'_>,
+    usual: Option<&Usual>,
+    group: InstanceId,
+) -> [Option<Deviation>; 2] {
+    let name = interval.later.names.name(group);
+    let figures = group_figures(interval, group);
+    figures.map(|(figure, value)| usual.and_then(|usual| usual.deviation(figure, name, value?)))
+}
+
+fn group_figures(interval: &HostInterval<'_>, group: InstanceId) -> [(Figure, Option<f64>); 2] {
+    [
+        (Figure::GroupCpu, interval.share_of(GROUP_USED, group)),
+        (Figure::GroupMemory, interval.gauge_of(GROUP_MEMORY, group).map(|bytes| bytes as f64)),
+    ]
+}
+
+/// Of the host, its devices, file systems and control groups.
+fn of_devices<'a>(interval: &HostInterval<'a>) -> Vec<(Figure, &'a str, f64)> {
     let Some(shares) = cpu_shares(interval) else { return Vec::new() };
     let mut all: Vec<(Figure, &'a str, f64)> =
         whole(interval).into_iter().map(|(what, value)| (what, "", value)).collect();
@@ -88,6 +143,13 @@ pub fn all<'a>(interval: &HostInterval<'a>) -> Vec<(Figure, &'a str, f64)> {
     for (interface, name) in interval.instances(NET_RECEIVED) {
         let [received, sent] = wire(interval, interface);
         all.extend([(Figure::Received, name, received), (Figure::Sent, name, sent)]);
+    }
+    for (instance, name) in interval.instances(FS_SIZE) {
+        all.extend(file_system_use(interval, instance).map(|used| (Figure::FileSystemUsed, name, used)));
+    }
+    for (group, name) in interval.instances(GROUP_USED) {
+        let figures = group_figures(interval, group).into_iter();
+        all.extend(figures.filter_map(|(figure, value)| Some((figure, name, value?))));
     }
     all
 }

@@ -197,7 +197,7 @@ fn groups_near_their_limit_come_first() {
         snapshot(second, &values)
     };
     let (earlier, later) = (at(1), at(2));
-    let shown = text(&groups(&HostInterval::new(Some(&earlier), &later), 1));
+    let shown = text(&groups(&HostInterval::new(Some(&earlier), &later), None, 1));
     assert_eq!(shown, " web.service               70 % of 2.0 cpu  throttled 1  +1 groups\n");
 }
 

@@ -86,7 +86,12 @@ fn processes(screen: &HostScreen, room: usize, width: usize) -> Vec<TintedLine> 
     let for_rows = room.saturating_sub(1 + rest.len());
     let first = first_row(screen, &all, for_rows);
     let mut lines = vec![heading(screen.choice.order, &tail, width)];
-    lines.extend(all.iter().skip(first).take(for_rows).map(|process| row(process, snapshot, &screen.accounts, width)));
+    lines.extend(
+        all.iter()
+            .skip(first)
+            .take(for_rows)
+            .map(|process| row(process, snapshot, &screen.accounts, Some(&screen.usual.figures), width)),
+    );
     if lines.len() + rest.len() <= room.max(1) {
         lines.extend(rest);
     }

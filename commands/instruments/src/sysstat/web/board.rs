@@ -3,10 +3,12 @@
 
 use super::events::NewsSource;
 use super::view::{POINT_COLUMNS, frame, point, short};
+use crate::sysstat::bands::figures;
 use crate::sysstat::export;
 use crate::sysstat::open_metrics::{ExpositionFormat, exposition};
 use crate::sysstat::screen::SharedHost;
 use crate::sysstat::session::{HostSession, ShownMoment};
+use crate::sysstat::usual::Usual;
 use observe::host::recording::HostFacts;
 use observe::source::accounts::Accounts;
 use parking_lot::Mutex;
@@ -22,6 +24,8 @@ const POINTS_MAX: usize = 600;
 pub struct HostBoard {
     known: Mutex<Arc<BoardFacts>>,
     state: Mutex<BoardState>,
+    /// What its last minutes were like: noted each five seconds, read when a page is made.
+    usual: Mutex<Usual>,
     /// The number of the newest moment; 0 before the first.
     number: watch::Sender<u64>,
 }
@@ -49,7 +53,7 @@ impl HostBoard {
     /// Of a host of which nothing has been seen.
     pub fn new(facts: HostFacts, accounts: Accounts) -> Self {
         let known = Mutex::new(Arc::new(BoardFacts { facts, accounts }));
-        Self { known, state: Mutex::default(), number: watch::Sender::new(0) }
+        Self { known, state: Mutex::default(), usual: Mutex::default(), number: watch::Sender::new(0) }
     }
 
     /// Of a host of the fleet, with the points of its past as far as that is kept. The host is held for one moment at a time.
@@ -61,7 +65,10 @@ impl HostBoard {
         let before = places.start..places.end.saturating_sub(1);
         for place in before.rev().take(POINTS_MAX).collect::<Vec<_>>().into_iter().rev() {
             let moment = host.session.lock().at(place);
-            moment.into_iter().for_each(|moment| board.state.lock().add(&moment));
+            moment.into_iter().for_each(|moment| {
+                board.note(&moment);
+                board.state.lock().add(&moment);
+            });
         }
         board.publish(&host.session.lock());
         board
@@ -95,6 +102,7 @@ impl HostBoard {
             }
         }
         let shown = session.latest();
+        self.note(&shown);
         let number = {
             let mut state = self.state.lock();
             state.add(&shown);
@@ -102,6 +110,13 @@ impl HostBoard {
             state.number
         };
         self.number.send_replace(number);
+    }
+
+    fn note(&self, moment: &ShownMoment) {
+        let (mut usual, boot_ns) = (self.usual.lock(), moment.later.at.boot_ns);
+        if moment.earlier.is_some() && usual.is_due(boot_ns) {
+            usual.note(boot_ns, figures::all(&moment.interval()));
+        }
     }
 
     /// Whoever watches is woken by what is new.
@@ -147,7 +162,9 @@ impl HostBoard {
             }
             (state.number, state.shown.clone(), state.filling.clone())
         };
-        let page: Arc<str> = frame(&shown.interval(), &self.known().accounts, &filling).to_string().into();
+        let known = self.known();
+        let known = (&known.facts, &known.accounts);
+        let page: Arc<str> = frame(&shown.interval(), known, &filling, &self.usual.lock()).to_string().into();
         self.state.lock().page = Some((number, Arc::clone(&page)));
         (number, page)
     }

@@ -1,11 +1,14 @@
 //! What the page shows of an interval, as plain data: the figures of the terminal's bands, counted by the same functions. Pure. Texts from
 //! outside are written as the screens write them, so nothing reorders or hides a line.
 
+use crate::sysstat::bands::figures::{self, DiskFigures};
 use crate::sysstat::bands::{PARTS, busy, cpu_shares, each_cpu};
 use crate::sysstat::table::user_name;
+use crate::sysstat::usual::{Deviation, Figure, Usual};
 use crate::sysstat::words::{advice, sentence, tint, word};
 use observe::host::fields::*;
 use observe::host::interval::HostInterval;
+use observe::host::recording::HostFacts;
 use observe::host::snapshot::{ProcessLine, Snapshot};
 use observe::host::values::InstanceId;
 use observe::host::verdict::{file_system_use, verdicts};
@@ -85,7 +88,13 @@ pub fn short(value: f64) -> Value {
 }
 
 /// The whole page.
-pub fn frame(interval: &HostInterval<'_>, accounts: &Accounts, filling: &[(String, f64)]) -> Value {
+pub fn frame(
+    interval: &HostInterval<'_>,
+    known: (&HostFacts, &Accounts),
+    filling: &[(String, f64)],
+    usual: &Usual,
+) -> Value {
+    let (facts, accounts) = known;
     let gauge = |field| interval.gauge(field);
     json!({
         "time_ns": interval.later.at.wall_ns,
@@ -99,14 +108,46 @@ pub fn frame(interval: &HostInterval<'_>, accounts: &Accounts, filling: &[(Strin
         "limits": limits(interval),
         "psi": psi(interval),
         "memory": memory(interval),
-        "disks": disks(interval),
-        "file_systems": file_systems(interval, filling),
-        "network": network(interval),
+        "far": whole_far(interval, usual),
+        "disks": disks(interval, usual),
+        "file_systems": file_systems(interval, filling, usual),
+        "network": network(interval, usual),
         "tcp": tcp(interval),
-        "groups": groups(interval),
-        "processes": processes(interval.later, accounts),
-        "rest": rest(interval.later),
+        "groups": groups(interval, usual),
+        "processes": processes(interval.later, accounts, usual),
+        "rest": rest(interval.later, facts.is_contained),
     })
+}
+
+/// What stands before a figure that lies far from what is usual; empty before others.
+fn mark(deviation: Option<Deviation>) -> String {
+    deviation.map(|deviation| deviation.mark().to_string()).unwrap_or_default()
+}
+
+/// Marks of the figures of the host as a whole.
+fn whole_far(interval: &HostInterval<'_>, usual: &Usual) -> Value {
+    let parts = cpu_shares(interval).unwrap_or_default();
+    let mut far: serde_json::Map<String, Value> = PARTS[..PARTS.len() - 1]
+        .iter()
+        .enumerate()
+        .map(|(at, (name, _))| ((*name).to_owned(), json!(mark(usual.deviation(Figure::CpuPart(at), "", parts[at])))))
+        .collect();
+    for (figure, value) in figures::whole(interval) {
+        let name = match figure {
+            Figure::CpuBusy => "busy",
+            Figure::Runnable => "runnable",
+            Figure::Switches => "switches",
+            Figure::WaitCpu => "psi_cpu",
+            Figure::WaitMemory => "psi_memory",
+            Figure::MemoryUsed => "memory",
+            Figure::Faults => "faults",
+            Figure::MajorFaults => "faults_major",
+            Figure::SentAgain => "again",
+            _ => continue,
+        };
+        far.insert(name.to_owned(), json!(mark(usual.deviation(figure, "", value))));
+    }
+    Value::Object(far)
 }
 
 fn verdict_lines(interval: &HostInterval<'_>) -> Vec<Value> {
@@ -175,7 +216,7 @@ fn largest(mut rows: Vec<(f64, Value)>) -> Value {
     json!({"count": count, "rows": rows.into_iter().map(|(_, row)| row).collect::<Vec<_>>()})
 }
 
-fn disks(interval: &HostInterval<'_>) -> Value {
+fn disks(interval: &HostInterval<'_>, usual: &Usual) -> Value {
     let row = |(disk, name): (InstanceId, &str)| {
         let rate = |field| interval.rate_of(field, disk).unwrap_or(0.0);
         let (reads, writes) = (rate(DISK_READS), rate(DISK_WRITES));
@@ -186,20 +227,21 @@ fn disks(interval: &HostInterval<'_>) -> Value {
             "name": printable(name), "busy": short(busy.min(1.0)), "reads": short(reads), "writes": short(writes),
             "read": short(rate(DISK_READ)), "written": short(rate(DISK_WRITTEN)), "await_s": await_s.map(short),
             "queue": interval.share_of(DISK_QUEUE, disk).map(short),
+            "far": DiskFigures::of(interval, disk)?.deviations(Some(usual), name).map(mark),
         });
         Some((busy, row))
     };
     largest(interval.instances(DISK_BUSY).filter_map(row).collect())
 }
 
-fn file_systems(interval: &HostInterval<'_>, filling: &[(String, f64)]) -> Value {
+fn file_systems(interval: &HostInterval<'_>, filling: &[(String, f64)], usual: &Usual) -> Value {
     let row = |(instance, place): (InstanceId, &str)| {
         let used = file_system_use(interval, instance)?;
         let full_s = filling.iter().find(|(name, _)| name == place).map(|(_, seconds)| short(*seconds));
         let bytes = |field| interval.gauge_of(field, instance);
         let row = json!({
             "name": printable(place), "used": short(used), "size": bytes(FS_SIZE), "free": bytes(FS_FREE), "full_s": full_s,
-            "is_silent": false,
+            "is_silent": false, "far": mark(usual.deviation(Figure::FileSystemUsed, place, used)),
         });
         Some((used, row))
     };
@@ -210,15 +252,18 @@ fn file_systems(interval: &HostInterval<'_>, filling: &[(String, f64)]) -> Value
     largest(interval.instances(FS_SIZE).filter_map(row).chain(silent).collect())
 }
 
-fn network(interval: &HostInterval<'_>) -> Value {
+fn network(interval: &HostInterval<'_>, usual: &Usual) -> Value {
     let row = |(interface, name): (InstanceId, &str)| {
         let rate = |field| interval.rate_of(field, interface).unwrap_or(0.0);
         let lost: f64 = [NET_ERRORS_IN, NET_DROPS_IN, NET_ERRORS_OUT, NET_DROPS_OUT].into_iter().map(rate).sum();
         let (received, sent) = (rate(NET_RECEIVED), rate(NET_SENT));
+        let far = [(Figure::Received, received), (Figure::Sent, sent)]
+            .map(|(figure, bytes)| usual.deviation(figure, name, bytes * 8.0));
         let row = json!({
             "name": printable(name), "received": short(received), "sent": short(sent), "lost": short(lost),
             "packets": short(rate(NET_PACKETS_IN) + rate(NET_PACKETS_OUT)),
             "speed_mbit": interval.gauge_of(NET_SPEED, interface),
+            "far": far.map(mark),
         });
         (received + sent, row)
     };
@@ -234,7 +279,7 @@ fn tcp(interval: &HostInterval<'_>) -> Value {
     })
 }
 
-fn groups(interval: &HostInterval<'_>) -> Value {
+fn groups(interval: &HostInterval<'_>, usual: &Usual) -> Value {
     let row = |(group, path): (InstanceId, &str)| {
         let cores = interval.share_of(GROUP_USED, group).filter(|cores| *cores >= 0.0005)?;
         let limit = interval.gauge_of(GROUP_QUOTA, group).map(|millicores| millicores as f64 / 1000.0);
@@ -242,14 +287,16 @@ fn groups(interval: &HostInterval<'_>) -> Value {
             "name": printable(observe::source::control_group::unit(path)), "cores": short(cores), "limit": limit,
             "memory": interval.gauge_of(GROUP_MEMORY, group), "memory_limit": interval.gauge_of(GROUP_MEMORY_LIMIT, group),
             "throttled": interval.growth_of(GROUP_THROTTLED, group),
+            "far": figures::group_deviations(interval, Some(usual), group).map(mark),
         });
         Some((cores, row))
     };
     largest(interval.instances(GROUP_USED).filter_map(row).collect())
 }
 
-/// `[pid, user, cores, error, waited, resident bytes, bytes a second, age, command]` each.
-fn processes(snapshot: &Snapshot, accounts: &Accounts) -> Vec<Value> {
+/// `[pid, user, cores, error, waited, resident bytes, bytes a second, age, command, mark of cores, mark of bytes]` each; marks only if
+/// there is one.
+fn processes(snapshot: &Snapshot, accounts: &Accounts, usual: &Usual) -> Vec<Value> {
     let (busiest, others) = snapshot.processes.split_at(snapshot.processes.len().min(BUSIEST_MAX));
     let mut others: Vec<&ProcessLine> = others.iter().collect();
     others.sort_by_key(|line| std::cmp::Reverse(line.resident_bytes));
@@ -258,7 +305,8 @@ fn processes(snapshot: &Snapshot, accounts: &Accounts) -> Vec<Value> {
         let began_s = line.id.start_ticks as f64 / 100.0;
         let age_s = (line.id.start_ticks > 0).then(|| (snapshot.at.boot_ns as f64 / 1e9 - began_s).max(0.0).round());
         let command: String = line.text.command.chars().take(COMMAND_MAX).collect();
-        json!([
+        let far = figures::process_deviations(Some(usual), line);
+        let mut row = json!([
             line.id.pid,
             printable(&user_name(line, accounts)),
             cores(line.cpu.used),
@@ -268,16 +316,20 @@ fn processes(snapshot: &Snapshot, accounts: &Accounts) -> Vec<Value> {
             line.io.map(|io| io.read.saturating_add(io.written)),
             age_s.map(short),
             printable(&command),
-        ])
+        ]);
+        if let Some(row) = row.as_array_mut().filter(|_| far.iter().any(Option::is_some)) {
+            row.extend(far.map(|far| json!(mark(far))));
+        }
+        row
     };
     busiest.iter().chain(others.into_iter().take(LARGEST_MAX)).map(row).collect()
 }
 
-fn rest(snapshot: &Snapshot) -> Value {
+fn rest(snapshot: &Snapshot, is_contained: bool) -> Value {
     let rest = &snapshot.rest;
     let sent = snapshot.processes.len().min(BUSIEST_MAX + LARGEST_MAX);
     json!({
-        "processes": rest.count, "running": rest.running, "ended": rest.ended, "sent": sent,
+        "processes": rest.count, "running": rest.running, "ended": rest.ended, "sent": sent, "is_contained": is_contained,
         "unlisted_cores": rest.unlisted.map(|used| short(f64::from(used.max(0)) / 1e6)),
         "ended_names": rest.ended_names.iter().map(|name| printable(name).into_owned()).collect::<Vec<_>>(),
     })
@@ -286,6 +338,9 @@ fn rest(snapshot: &Snapshot) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sysstat::bands::{BandContext, file_systems, groups};
+    use crate::sysstat::line::TintedLine;
+    use crate::sysstat::table;
     use observe::host::snapshot::{ProcessCpu, ProcessText};
     use observe::host::values::{InstanceNames, WHOLE};
     use std::sync::Arc;
@@ -304,7 +359,12 @@ mod tests {
         let mut snapshot = Snapshot { names: Arc::new(names), ..Snapshot::default() };
         snapshot.values.push(FS_SILENT, place, 1);
         snapshot.processes = vec![process(7, 1, 1, "<script>alert(1)</script>\n\u{202e}\u{1b}[2J")];
-        let frame = frame(&HostInterval::new(None, &snapshot), &Accounts::default(), &[]);
+        let frame = frame(
+            &HostInterval::new(None, &snapshot),
+            (&HostFacts::default(), &Accounts::default()),
+            &[],
+            &Usual::default(),
+        );
         assert_eq!(frame["file_systems"]["rows"][0]["name"], "/mnt/\\u{202e}<img src=x>\\n\"'");
         assert_eq!(frame["processes"][0][8], "<script>alert(1)</script>\\n\\u{202e}\\x1b[2J");
         assert!(frame["verdicts"][0]["text"].as_str().expect("text").starts_with("/mnt/\\u{202e}<img"));
@@ -312,10 +372,55 @@ mod tests {
     }
 
     #[test]
+    fn what_is_far_from_usual_is_marked_as_the_screens_mark_it() {
+        let mut usual = Usual::default();
+        let look = |second: u64, cores: u32, used: u64| {
+            let mut names = InstanceNames::default();
+            let (root, group) = (names.number("/").expect("room"), names.number("/web.slice").expect("room"));
+            let mut snapshot = Snapshot { names: Arc::new(names), ..Snapshot::default() };
+            let now = second * 1_000_000_000;
+            (snapshot.at.monotonic_ns, snapshot.at.boot_ns) = (now, now);
+            let values = [
+                (CPU_USER, WHOLE, now / 10),
+                (CPU_IDLE, WHOLE, now / 10 * 9),
+                (FS_SIZE, root, 1000),
+                (FS_FREE, root, 1000 - used),
+                (FS_USED, root, used),
+                (GROUP_USED, group, if cores > 500_000 { now / 10 + 2_000_000_000 } else { now / 10 }),
+            ];
+            values.into_iter().for_each(|(field, of, value)| snapshot.values.push(field, of, value));
+            snapshot.values.sort();
+            snapshot.processes = vec![process(7, cores, 1 << 20, "steady")];
+            snapshot
+        };
+        for second in (5..=300).step_by(5) {
+            let (earlier, later) = (look(second - 1, 1, 500), look(second, 1, 500));
+            let interval = HostInterval::new(Some(&earlier), &later);
+            usual.note(later.at.boot_ns, figures::all(&interval));
+        }
+        let (earlier, later) = (look(300, 1, 500), look(301, 900_000, 600));
+        let known = (&HostFacts::default(), &Accounts::default());
+        let shown = frame(&HostInterval::new(Some(&earlier), &later), known, &[], &usual);
+        assert_eq!((&shown["file_systems"]["rows"][0]["far"], &shown["far"]["busy"]), (&json!("^"), &json!("")));
+        assert_eq!(shown["groups"]["rows"][0]["far"], json!(["^", ""]));
+        assert_eq!((&shown["processes"][0][9], &shown["processes"][0][10]), (&json!("^"), &json!("")));
+        let interval = HostInterval::new(Some(&earlier), &later);
+        let text = |line: &TintedLine| line.text(terminal::Colour::Off);
+        assert!(text(&groups(&interval, Some(&usual), 1)[0]).contains("^2.10 cpu"));
+        let standing = BandContext { facts: known.0.clone(), clock: "", pace: "", filling: &[], usual: Some(&usual) };
+        assert_eq!(text(&file_systems(&interval, &standing, 2)), "fs   /^60 %\n");
+        let all = table::shown(&later, known.1, &table::TableChoice::default());
+        assert!(text(&table::row(&all[0], &later, known.1, Some(&usual), 80)).contains(" ^90.00"));
+        assert!(text(&table::row(&all[0], &later, known.1, None, 80)).contains("  90.00"));
+        let calm = frame(&HostInterval::new(Some(&look(299, 1, 500)), &earlier), known, &[], &usual);
+        assert_eq!(calm["processes"][0].as_array().map(Vec::len), Some(9), "no marks, no bytes");
+    }
+
+    #[test]
     fn many_processes_are_the_busiest_and_the_largest() {
         let all = (0..2000).map(|pid| process(pid, 2000 - pid, u64::from(pid), &"x".repeat(999))).collect();
         let snapshot = Snapshot { processes: all, ..Snapshot::default() };
-        let sent = processes(&snapshot, &Accounts::default());
+        let sent = processes(&snapshot, &Accounts::default(), &Usual::default());
         assert_eq!(sent.len(), BUSIEST_MAX + LARGEST_MAX);
         assert_eq!((&sent[0][0], &sent[BUSIEST_MAX][0]), (&json!(0), &json!(1999)));
         assert_eq!(sent[0][8].as_str().map(str::len), Some(COMMAND_MAX));
@@ -340,7 +445,7 @@ mod tests {
         };
         let (earlier, later) = (at(1, 0), at(2, 250_000_000));
         let interval = HostInterval::new(Some(&earlier), &later);
-        let frame = frame(&interval, &Accounts::default(), &[]);
+        let frame = frame(&interval, (&HostFacts::default(), &Accounts::default()), &[], &Usual::default());
         assert_eq!((&frame["cpu"]["busy"], &frame["cpu"]["parts"]["usr"]), (&json!(0.25), &json!(0.25)));
         let point = point(&interval);
         let column = |name| point[POINT_COLUMNS.iter().position(|column| *column == name).expect("a column")];

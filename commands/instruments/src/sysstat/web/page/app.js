@@ -69,6 +69,8 @@ function latency(seconds) {
   return seconds >= 0.01 ? (seconds * 1e3).toFixed(0) + "ms" : (seconds * 1e3).toFixed(1) + "ms";
 }
 
+// A figure that stands out by its limit, else by how far it is from what is usual: `far` is the mark, colour alone is not seen by everybody.
+const marked = (text, className, far) => [(far || "") + text, className || (far ? "unusual" : "")];
 const level = (value, warn, bad) => (value >= bad ? "bad" : value >= warn ? "warn" : "");
 const twoDigits = (value) => String(value).padStart(2, "0");
 
@@ -190,13 +192,13 @@ function drawCpu(frame) {
   const cpu = frame.cpu;
   if (cpu.busy === null) return;
   const runnable = cpu.runnable || 0;
-  const limits = frame.limits;
+  const [limits, far] = [frame.limits, frame.far];
   line("cpu", [
-    ["", percent(cpu.busy) + " %", level(cpu.busy, 0.8, 0.95)],
-    ...["usr", "sys", "irq", "st", "io"].map((name) => [name, percent(cpu.parts[name])]),
-    ["run queue", count(runnable), level(runnable / (frame.cpus || 1), 1.01, 2)],
-    frame.psi.cpu === null ? null : ["psi", percent(frame.psi.cpu), level(frame.psi.cpu, 0.2, 0.5)],
-    ["switches", count(cpu.switches) + "/s"], ["forks", count(cpu.forks) + "/s"],
+    ["", ...marked(percent(cpu.busy) + " %", level(cpu.busy, 0.8, 0.95), far.busy)],
+    ...["usr", "sys", "irq", "st", "io"].map((name) => [name, ...marked(percent(cpu.parts[name]), "", far[name])]),
+    ["run queue", ...marked(count(runnable), level(runnable / (frame.cpus || 1), 1.01, 2), far.runnable)],
+    frame.psi.cpu === null ? null : ["psi", ...marked(percent(frame.psi.cpu), level(frame.psi.cpu, 0.2, 0.5), far.psi_cpu)],
+    ["switches", ...marked(count(cpu.switches) + "/s", "", far.switches)], ["forks", count(cpu.forks) + "/s"],
     ["load", cpu.load.map((value) => value.toFixed(2)).join(" ")],
     cpu.busiest_thread === null ? null : ["busiest thread", percent(cpu.busiest_thread) + " %", level(cpu.busiest_thread, 0.9, 2)],
     limits.cpus !== null && limits.cpus < frame.cpus ? ["limit", limits.cpus.toFixed(1) + " cpu"] : null,
@@ -228,6 +230,9 @@ function drawCpuMap(each) {
   map.replaceChildren(...cells);
 }
 
+// What is free falls as what is used rises.
+const less = (far) => ({ "^": "v", v: "^" })[far] || "";
+
 function drawMemory(frame) {
   const memory = frame.memory;
   const short = 1 - memory.available / Math.max(memory.total, 1);
@@ -237,12 +242,12 @@ function drawMemory(frame) {
   line("memory", [
     ["used", size(memory.used) + " of " + size(memory.total)], ["app", size(memory.app)], ["file", size(memory.cache)],
     ...more.filter(([, bytes]) => bytes >= memory.total / 200).map(([name, bytes]) => [name, size(bytes)]),
-    ["free for use", size(memory.available), level(short, 0.9, 0.97)],
-    full === null ? null : ["psi", percent(frame.psi.memory) + "/" + percent(full), level(full, 0.02, 0.1)],
+    ["free for use", ...marked(size(memory.available), level(short, 0.9, 0.97), less(frame.far.memory))],
+    full === null ? null : ["psi", ...marked(percent(frame.psi.memory) + "/" + percent(full), level(full, 0.02, 0.1), frame.far.psi_memory)],
     ["swap", memory.swap_total ? size(memory.swap_used) + " of " + size(memory.swap_total) : "none"],
     swapped ? ["swapped in", size(memory.swapped_in) + "/s out " + size(memory.swapped_out) + "/s", "warn"] : null,
-    ["dirty", size(memory.dirty)], ["faults", count(memory.faults) + "/s"],
-    ["major", count(memory.faults_major) + "/s", level(memory.faults_major || 0, 100, 1000)],
+    ["dirty", size(memory.dirty)], ["faults", ...marked(count(memory.faults) + "/s", "", frame.far.faults)],
+    ["major", ...marked(count(memory.faults_major) + "/s", level(memory.faults_major || 0, 100, 1000), frame.far.faults_major)],
     frame.limits.memory === null ? null : ["limit", size(frame.limits.memory) + " (" + size(frame.limits.headroom) + " left)"],
     memory.oom_kills ? ["oom", String(memory.oom_kills), "bad"] : null,
   ]);
@@ -286,23 +291,24 @@ function rowsAndRest(all, isShown, most, row, columns) {
 
 function drawDisks(frame) {
   const row = (disk) => [
-    disk.name, [percent(disk.busy), level(disk.busy, 0.7, 0.95)], count(disk.reads), count(disk.writes), millions(disk.read),
-    millions(disk.written), [latency(disk.await_s), level(disk.await_s || 0, 0.02, 0.1)], (disk.queue || 0).toFixed(1),
+    disk.name, marked(percent(disk.busy), level(disk.busy, 0.7, 0.95), disk.far[0]), marked(count(disk.reads), "", disk.far[1]), count(disk.writes),
+    marked(millions(disk.read), "", disk.far[2]), millions(disk.written),
+    marked(latency(disk.await_s), level(disk.await_s || 0, 0.02, 0.1), disk.far[3]), marked((disk.queue || 0).toFixed(1), "", disk.far[4]),
   ];
-  const moves = (disk) => disk.busy > 0 || disk.reads + disk.writes > 0;
+  const moves = (disk) => disk.busy > 0 || disk.reads + disk.writes > 0 || disk.far.some(Boolean);
   fill(byId("disks"), DISK_COLUMNS, rowsAndRest(frame.disks, moves, 12, row, DISK_COLUMNS.length));
 }
 
 function drawNetwork(frame) {
   const row = (one) => [
-    one.name, millions(one.received * 8), millions(one.sent * 8), count(one.packets), [count(one.lost), level(one.lost, 1, 10)],
+    one.name, marked(millions(one.received * 8), "", one.far[0]), marked(millions(one.sent * 8), "", one.far[1]), count(one.packets), [count(one.lost), level(one.lost, 1, 10)],
     one.speed_mbit === null ? "-" : String(one.speed_mbit),
   ];
-  const rows = rowsAndRest(frame.network, (one) => one.received + one.sent > 0, 12, row, NET_COLUMNS.length);
+  const rows = rowsAndRest(frame.network, (one) => one.received + one.sent > 0 || one.far.some(Boolean), 12, row, NET_COLUMNS.length);
   fill(byId("network"), NET_COLUMNS, rows);
   const tcp = frame.tcp;
   line("tcp", [
-    ["tcp", count(tcp.established)], ["sent again", percent(tcp.again) + " %", level(tcp.again, 0.005, 0.02)],
+    ["tcp", count(tcp.established)], ["sent again", ...marked(percent(tcp.again) + " %", level(tcp.again, 0.005, 0.02), frame.far.again)],
     ["sockets", count(tcp.sockets)], tcp.refused ? ["refused", String(tcp.refused), "bad"] : null,
   ]);
 }
@@ -310,7 +316,7 @@ function drawNetwork(frame) {
 function drawFileSystems(frame) {
   const row = (one) => one.is_silent
     ? [one.name, ["silent", "bad"], "-", "-", "-"]
-    : [one.name, [percent(one.used), level(one.used, 0.9, 0.98)], size(one.free), size(one.size), [age(one.full_s), one.full_s === null ? "" : "warn"]];
+    : [one.name, marked(percent(one.used), level(one.used, 0.9, 0.98), one.far), size(one.free), size(one.size), [age(one.full_s), one.full_s === null ? "" : "warn"]];
   fill(byId("file-systems"), FS_COLUMNS, rowsAndRest(frame.file_systems, () => true, 12, row, FS_COLUMNS.length));
 }
 
@@ -318,7 +324,8 @@ function drawGroups(frame) {
   const row = (group) => {
     const of = group.limit ? group.cores / group.limit : null;
     return [
-      group.name, group.cores.toFixed(2), of === null ? "-" : [percent(of), level(of, 0.8, 0.95)], size(group.memory),
+      group.name, marked(group.cores.toFixed(2), "", group.far[0]), of === null ? "-" : [percent(of), level(of, 0.8, 0.95)],
+      marked(size(group.memory), "", group.far[1]),
       size(group.memory_limit), group.throttled ? [String(group.throttled), "bad"] : "-",
     ];
   };
@@ -362,8 +369,8 @@ function chosenProcesses(all) {
 function processRow(one) {
   const isBusy = one[2] >= 0.000005;
   return [
-    String(one[0]), one[1], [cores(one[2]), level(one[2], 0.9, Infinity)], isBusy ? (one[3] * 100).toFixed(1) : "",
-    one[4] === null ? "-" : [percent(one[4]), level(one[4], 0.2, 1)], size(one[5]), millions(one[6]), age(one[7]), one[8],
+    String(one[0]), one[1], marked(cores(one[2]), level(one[2], 0.9, Infinity), one[9]), isBusy ? (one[3] * 100).toFixed(1) : "",
+    one[4] === null ? "-" : [percent(one[4]), level(one[4], 0.2, 1)], marked(size(one[5]), "", one[10]), millions(one[6]), age(one[7]), one[8],
   ];
 }
 
@@ -387,7 +394,7 @@ function drawProcesses(frame) {
   if (chosen.length > PROCESSES_MAX) lines.push(`${chosen.length - PROCESSES_MAX} more are not shown: filter them`);
   if (rest.processes > rest.sent && rest.sent > 0) lines.push(`${rest.processes - rest.sent} that were neither busy nor large are not sent`);
   const used = rest.unlisted_cores ? ` used ${cores(rest.unlisted_cores)} %` : "";
-  if (rest.ended || rest.unlisted_cores > 0.02) lines.push(`${rest.ended} ended or came and went${used}: ${rest.ended_names.join(", ")}`.replace(/: $/, ""));
+  if (rest.ended || rest.unlisted_cores > 0.02) lines.push(`${rest.is_contained ? "processes outside of this container, and " : ""}${rest.ended} ended or came and went${used}: ${rest.ended_names.join(", ")}`.replace(/: $/, ""));
   setText(byId("rest"), lines.join("; "));
 }
 
