@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
@@ -105,8 +105,13 @@ impl Browser {
     }
 
     /// Writes what is seen at this width, dark or light, to target/tmp, for whoever wants to look at it.
-    pub fn picture(&mut self, name: &str, width: u32, is_dark: bool) {
-        let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});
+    pub fn picture(&mut self, name: &str, width: u32, is_dark: bool) -> PathBuf {
+        self.picture_of(name, (width, 900), is_dark)
+    }
+
+    /// The same of another height.
+    pub fn picture_of(&mut self, name: &str, (width, height): (u32, u32), is_dark: bool) -> PathBuf {
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
         self.order("Emulation.setDeviceMetricsOverride", size);
         let scheme = if is_dark { "dark" } else { "light" };
         let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
@@ -120,9 +125,11 @@ impl Browser {
         assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n"), "a picture");
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
         std::fs::create_dir_all(&directory).expect("made");
-        std::fs::write(directory.join(format!("{name}-{width}-{scheme}.png")), bytes).expect("written");
+        let path = directory.join(format!("{name}-{width}-{scheme}.png"));
+        std::fs::write(&path, bytes).expect("written");
         let is_too_wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
         assert_eq!(self.evaluate(is_too_wide), json!(false), "{name} at {width} pixels needs no scrolling sideways");
+        path
     }
 }
 

@@ -5,6 +5,7 @@ use super::{Served, get};
 use crate::place::{Place, binary};
 use crate::sysstat::{put_ssh, search};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::process::Command;
 use testkit::program::{TestProgram, left_out};
 
@@ -55,6 +56,7 @@ fn a_user_finds_a_host_among_many_opens_it_and_comes_back() {
     browser.click("#fleet-filter");
     browser.order("Input.insertText", json!({"text": "web12"}));
     browser.wait(&format!("{ROWS} === 1 && document.querySelector('#host').textContent === '1 host'"));
+    document(&mut browser);
     browser.click("#fleet-rows tbody .open");
     browser.wait("document.querySelector('#host').textContent === 'web12'");
     browser.wait("document.querySelectorAll('#processes tbody tr').length > 1");
@@ -67,6 +69,26 @@ fn a_user_finds_a_host_among_many_opens_it_and_comes_back() {
     browser.evaluate("history.back()");
     browser.wait("!document.querySelector('#main').hidden && document.querySelector('#host').textContent === 'web12'");
     assert_eq!(browser.errors, Vec::<String>::new());
+}
+
+/// Draws the page's picture in the documents anew, if that is wanted: `MH_GOLDEN_ACCEPT=1`. Pictures are not compared.
+fn document(browser: &mut Browser) {
+    if std::env::var_os("MH_GOLDEN_ACCEPT").is_none_or(|value| value != "1") {
+        return;
+    }
+    let filter = |text: &str| {
+        format!(
+            "(() => {{ const filter = document.querySelector('#fleet-filter'); filter.value = '{text}'; \
+             filter.dispatchEvent(new Event('input')); }})()"
+        )
+    };
+    browser.evaluate(&filter("web"));
+    browser.wait(&format!("{ROWS} === 12"));
+    let picture = browser.picture_of("documented", (1200, 440), false);
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures/sysstat-web.png");
+    std::fs::copy(picture, place).expect("written");
+    browser.evaluate(&filter("web12"));
+    browser.wait(&format!("{ROWS} === 1"));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 mod agent;
 mod bands;
+#[cfg(test)]
+mod documented;
 mod export;
 mod feed_out;
 mod fleet;

@@ -510,6 +510,6 @@ pub fn process_count(snapshot: &Snapshot) -> String {
 }
 
 #[cfg(test)]
-mod recorded;
+pub mod recorded;
 #[cfg(test)]
 mod tests;

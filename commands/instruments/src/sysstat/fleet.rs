@@ -27,6 +27,8 @@ use sys::signals::{ENDING, SignalQueue};
 use terminal::full_screen::Bell;
 
 pub use rows::as_text;
+#[cfg(test)]
+pub use screen::screen_of;
 pub use screen::show;
 
 /// All hosts, as they are known.

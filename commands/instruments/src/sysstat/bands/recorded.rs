@@ -10,7 +10,7 @@ use std::path::Path;
 use terminal::Colour;
 
 /// The host of the moment `number`, at `second`.
-fn recorded(number: u8, second: u64) -> Snapshot {
+pub fn recorded(number: u8, second: u64) -> Snapshot {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/sysstat/bands/recorded/{number}"));
     let mut sampler = SnapshotSampler::open(&Host::rooted_at(root)).expect("/proc is there");
     let now = second * 1_000_000_000;

@@ -324,5 +324,11 @@ pub fn show(
     brought
 }
 
+/// The screen of a fleet, for what is drawn of it elsewhere.
+#[cfg(test)]
+pub fn screen_of(shared: Arc<SharedFleet>) -> impl ScreenView {
+    FleetScreen::new(shared)
+}
+
 #[cfg(test)]
 mod tests;
