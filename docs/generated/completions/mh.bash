@@ -97,6 +97,9 @@ _mh() {
             mh__subcmd__sysstat,key)
                 cmd="mh__subcmd__sysstat__subcmd__key"
                 ;;
+            mh__subcmd__sysstat,pair)
+                cmd="mh__subcmd__sysstat__subcmd__pair"
+                ;;
             mh__subcmd__timers,log-writer)
                 cmd="mh__subcmd__timers__subcmd__log__subcmd__writer"
                 ;;
@@ -1124,7 +1127,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__sysstat)
-            opts="-d -l -h --plain --once --header --record --keep --replay --hosts --fleet --alone --daemon --no-answer --port --interface --program --web --metrics --json --csv --colour --color --long --help key enroll"
+            opts="-d -l -h --plain --once --header --record --keep --replay --hosts --fleet --alone --daemon --no-answer --port --interface --program --web --metrics --json --csv --colour --color --long --help key enroll pair"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1227,6 +1230,32 @@ _mh() {
                     return 0
                     ;;
                 --ticket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__sysstat__subcmd__pair)
+            opts="-h --role --within --port --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --role)
+                    COMPREPLY=($(compgen -W "full numbers" -- "${cur}"))
+                    return 0
+                    ;;
+                --within)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

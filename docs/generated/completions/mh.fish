@@ -428,31 +428,32 @@ complete -c mh -n "__fish_mh_using_subcommand innodb" -s v -l verbose -d 'Print 
 complete -c mh -n "__fish_mh_using_subcommand innodb" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s V -l version -d 'Print version'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l record -d 'Write every look to FILE, or to a file a day in the directory DIR; one that is there is gone on with' -r -F
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l keep -d 'Remove files of a --record DIR that are older than so many days' -r
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l replay -d 'Show a recording, with the same keys' -r -F
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l hosts -d 'Read hosts from FILE, one a line (may be given again)' -r -F
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l port -d 'The agents\' port' -r
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l interface -d 'Only this network interface (may be given again)' -r
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l program -d 'How mh is called on hosts that ssh reaches' -r
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l web -d 'Serve this host to browsers, at the URL that is printed [default ADDR: 127.0.0.1:7780]' -r
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l metrics -d 'Serve metrics to Prometheus, without a password [default ADDR: 127.0.0.1:9101]' -r
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l record -d 'Write every look to FILE, or to a file a day in the directory DIR; one that is there is gone on with' -r -F
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l keep -d 'Remove files of a --record DIR that are older than so many days' -r
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l replay -d 'Show a recording, with the same keys' -r -F
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l hosts -d 'Read hosts from FILE, one a line (may be given again)' -r -F
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l port -d 'The agents\' port' -r
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l interface -d 'Only this network interface (may be given again)' -r
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l program -d 'How mh is called on hosts that ssh reaches' -r
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l web -d 'Serve this host, or many, to browsers, at the URL that is printed [default ADDR: 127.0.0.1:7780]' -r
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l metrics -d 'Serve metrics to Prometheus, without a password [default ADDR: 127.0.0.1:9101]' -r
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l plain -d 'A line an interval, also on a terminal'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l once -d 'The screen\'s text once, after one interval: the first 40 processes, or all with --long'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l header -d 'Without processes'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l fleet -d 'All hosts of this user\'s fleet, also without a screen'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l alone -d 'Look at this host alone, though this user has the key of a fleet'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -s d -l daemon -d 'Be this host\'s agent: silent until a viewer of a fleet asks that it trusts (see mh sysstat key)'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l no-answer -d 'Show a screen without answering viewers of the fleets that this host trusts'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l json -d 'Print one JSON object an interval'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -l csv -d 'Print comma-separated values'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -a "key" -d 'Show, make, rotate or trust keys of a fleet'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll" -a "enroll" -d 'Make hosts known to your fleet by ssh, each in one go'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l plain -d 'A line an interval, also on a terminal'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l once -d 'The screen\'s text once, after one interval: the first 40 processes, or all with --long'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l header -d 'Without processes'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l fleet -d 'All hosts of this user\'s fleet, also without a screen'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l alone -d 'Look at this host alone, though this user has the key of a fleet'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -s d -l daemon -d 'Be this host\'s agent: silent until a viewer of a fleet asks that it trusts (see mh sysstat key)'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l no-answer -d 'Show a screen without answering viewers of the fleets that this host trusts'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l json -d 'Print one JSON object an interval'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l csv -d 'Print comma-separated values'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -a "key" -d 'Show, make, rotate or trust keys of a fleet'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -a "enroll" -d 'Make hosts known to your fleet by ssh, each in one go'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -a "pair" -d 'Make one host known to your fleet by a code, where there is no ssh'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from key" -l new -d 'Make the key of a new fleet with this name' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from key" -l role -d 'What the line allows: processes and command lines too, or figures of hosts alone' -r -f -a "full\t''
 numbers\t''"
@@ -467,6 +468,11 @@ complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcomman
 numbers\t''"
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from enroll" -l program -d 'How mh is called on the hosts' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from enroll" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from pair" -l role -d 'What the host\'s line will allow: processes and command lines too, or figures of the host alone' -r -f -a "full\t''
+numbers\t''"
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from pair" -l within -d 'How long the code is good' -r
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from pair" -l port -d 'The port at which the viewer waits' -r
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from pair" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s p -l pid -d 'This process (may be given again)' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s n -l count -d 'Repeat COUNT times, then print averages; 0 goes on until Ctrl-C' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s C -l name -d 'Processes of this name (may be given again)' -r
