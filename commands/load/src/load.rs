@@ -148,6 +148,11 @@ fn conclude(
     if let Some(path) = &args.hgrm {
         report::write_hgrm(path, report)?;
     }
+    if report.error.is_none() && report.ledger.succeeded() == 0 && report.ledger.failures() > 0 {
+        let first = report.first_refusal.as_deref().unwrap_or("the connections were lost");
+        context.messages.refusal(NAME, &format!("no transaction succeeded: {first}"), &[]);
+        return Ok(Outcome::Partial);
+    }
     if let Some(error) = &report.error {
         let hints = if prepared.has_tables { vec![HINT_PREPARE.to_owned()] } else { Vec::new() };
         context.messages.refusal(NAME, &format!("the run ended early: {error}"), &hints);

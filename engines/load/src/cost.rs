@@ -87,6 +87,9 @@ impl ServerMeter {
         self.interval.update(&self.earlier, &self.later);
         let usage = self.tree.usage(&self.interval, &self.earlier, &self.later);
         self.tree.follow(&self.later);
+        if self.tree.is_extinct() {
+            return Err("could not watch the server: it has ended".to_owned());
+        }
         std::mem::swap(&mut self.earlier, &mut self.later);
         let now = switches(&self.tree);
         let since = now.as_ref().zip(self.switches.as_ref()).map(|(now, before)| switches_since(now, before));

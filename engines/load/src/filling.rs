@@ -68,7 +68,7 @@ fn fill_one(
             }
             if !goes_on(done.fetch_add(last - first, Ordering::Relaxed) + last - first) {
                 failed.store(true, Ordering::Relaxed);
-                return Err(format!("fill {}: it was stopped", table.name));
+                return Err(format!("fill {}: it was stopped; cleanup removes what is there", table.name));
             }
         }
     };

@@ -46,6 +46,8 @@ pub(crate) struct GeneratorShared {
     pub stop: AtomicBool,
     /// The first reason to stop that is an error.
     pub error: Mutex<Option<String>>,
+    /// The server's words about the first transaction that failed for good.
+    pub first_refusal: Mutex<Option<String>>,
 }
 
 impl GeneratorShared {
@@ -96,6 +98,8 @@ pub(crate) struct Generator<'a> {
     sleeping: BinaryHeap<Reverse<(u64, usize)>>,
     reconnector: Reconnector,
     events_left: Option<u64>,
+    /// How many wait for a connection, as the ledger has it.
+    waiting_told: u64,
 }
 
 /// What stands for the timer among clients' numbers.
@@ -142,6 +146,7 @@ impl<'a> Generator<'a> {
             sleeping: BinaryHeap::new(),
             reconnector,
             events_left: events,
+            waiting_told: 0,
         };
         for number in 0..generator.clients.len() {
             generator.watch(number).map_err(|error| format!("could not wait for a connection: {error}"))?;
@@ -220,6 +225,11 @@ impl<'a> Generator<'a> {
             client.begin(script, beginning.planned, beginning.ready);
             guarded(self.ledger).sent += 1;
             self.go_on(beginning.client);
+        }
+        let waiting = self.course.waiting() as u64;
+        if waiting != self.waiting_told {
+            self.waiting_told = waiting;
+            guarded(self.ledger).waiting = waiting;
         }
         let dropped = self.course.take_dropped();
         if dropped > 0 {

@@ -1,7 +1,7 @@
 //! Who was late: the server, or the generator that measures it. Where it was the generator, percentiles say nothing about the server.
 
 use crate::generator::ThreadUse;
-use crate::ledger::Ledger;
+use crate::ledger::{Failing, Ledger};
 use serde::Serialize;
 
 /// What bound a run.
@@ -45,6 +45,12 @@ pub fn judge(ledger: &Ledger, threads: &[ThreadUse], kind: LoadKind) -> WhoWasLa
         return WhoWasLate::Generator { reason };
     }
     let response = ledger.response();
+    let lost = ledger.failed.get(&Failing::Lost).copied().unwrap_or(0);
+    let left: u64 = threads.iter().map(|used| used.waiting + used.unfinished).sum();
+    // Percentiles are those of transactions that were done: of the others it is the server that was not there.
+    if is_open && (lost > 0 || left * 100 > response.count()) {
+        return WhoWasLate::Server;
+    }
     for percent in [50.0, 95.0, 99.0] {
         let (slip_ns, response_ns) = (ledger.slip.percentile_ns(percent), response.percentile_ns(percent));
         if is_open && slip_ns > SLIP_LEAST_NS && slip_ns as f64 > SLIP_SHARE * response_ns as f64 {
@@ -112,5 +118,14 @@ mod tests {
         assert_eq!(judge(&ledger(900_000, 0), &threads(100_000_000), CLOSED), WhoWasLate::Server);
         let waiting = [ThreadUse { waiting: 7, ..threads(1)[0] }];
         assert_eq!(judge(&ledger(20_000, 0), &waiting, OPEN), WhoWasLate::Server);
+    }
+
+    #[test]
+    fn a_server_that_was_gone_is_not_made_up_for_by_a_late_generator() {
+        let many_left = [ThreadUse { waiting: 700, ..threads(1)[0] }];
+        assert_eq!(judge(&ledger(900_000, 0), &many_left, OPEN), WhoWasLate::Server);
+        let mut with_lost = ledger(900_000, 0);
+        with_lost.fail(Failing::Lost);
+        assert_eq!(judge(&with_lost, &threads(1), OPEN), WhoWasLate::Server);
     }
 }

@@ -189,6 +189,8 @@ pub struct Ledger {
     pub reconnects: u64,
     /// Of those that succeeded, the ones that were done behind the end, in the time that is left for what is under way.
     pub done_late: u64,
+    /// Transactions that are due and wait for a connection, when it was last looked: of all threads, now.
+    pub waiting: u64,
 }
 
 impl Ledger {
@@ -225,6 +227,7 @@ impl Ledger {
         self.retries += other.retries;
         self.reconnects += other.reconnects;
         self.done_late += other.done_late;
+        self.waiting += other.waiting;
         for (cause, count) in &other.failed {
             *self.failed.entry(*cause).or_default() += count;
         }
@@ -240,7 +243,7 @@ impl Ledger {
             script.service.clear();
             script.statements.iter_mut().for_each(Distribution::clear);
         }
-        *self = Self { scripts, slip, ..Self::default() };
+        *self = Self { scripts, slip, waiting: self.waiting, ..Self::default() };
     }
 
     /// Transactions that succeeded.

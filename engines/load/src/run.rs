@@ -57,6 +57,8 @@ pub struct IntervalReport<'a> {
     pub cost: Option<ServerCost>,
     /// Whether it is not counted.
     pub is_warmup: bool,
+    /// Transactions that are under way, or due and wait, at its end.
+    pub not_done: u64,
 }
 
 /// A whole run.
@@ -74,6 +76,8 @@ pub struct RunReport {
     pub cost: Option<ServerCost>,
     /// What bound it.
     pub late: WhoWasLate,
+    /// The server's words about the first transaction that failed for good.
+    pub first_refusal: Option<String>,
     /// Why it ended early, if an error was the reason.
     pub error: Option<String>,
     /// Whether it was stopped before its time.
@@ -127,6 +131,7 @@ pub fn run(
         connect_within: plan.connect_within,
         stop: AtomicBool::new(false),
         error: Mutex::default(),
+        first_refusal: Mutex::default(),
     };
     let ledgers: Vec<Mutex<Ledger>> = (0..threads).map(|_| Mutex::default()).collect();
     let gates = Gates::default();
@@ -257,6 +262,7 @@ fn gather<T>(
     let mut gathered = Gathered { ledger: Ledger::default(), elapsed: Duration::ZERO, cost: None, is_stopped: false };
     let mut interval = Ledger::default();
     let (began, mut last) = (Instant::now(), Instant::now());
+    let mut under_way = 0_u64;
     // What it used while connections were made is none of the run's.
     let _before = meter.as_mut().map(|meter| meter.look());
     loop {
@@ -272,6 +278,7 @@ fn gather<T>(
             continue;
         }
         interval.clear();
+        interval.waiting = 0;
         for ledger in ledgers {
             let mut ledger = guarded(ledger);
             interval.join(&ledger);
@@ -281,9 +288,12 @@ fn gather<T>(
         let elapsed = now.duration_since(std::mem::replace(&mut last, now));
         let cost = meter.as_mut().and_then(|meter| meter.look().ok());
         let at_seconds = now.duration_since(began).as_secs_f64() - plan.warmup.as_secs_f64();
-        let report = IntervalReport { at_seconds, elapsed, ledger: &interval, cost, is_warmup: !was_warm };
+        under_way = (under_way + interval.sent).saturating_sub(interval.succeeded() + interval.failures());
+        let not_done = under_way + interval.waiting;
+        let report = IntervalReport { at_seconds, elapsed, ledger: &interval, cost, is_warmup: !was_warm, not_done };
         if was_warm {
             gathered.ledger.join(&interval);
+            gathered.ledger.waiting = interval.waiting;
             gathered.elapsed += elapsed;
             // A look that failed is made up for by the next one, which goes back to the last that did not.
             gathered.cost = match (gathered.cost, cost) {
@@ -298,6 +308,8 @@ fn gather<T>(
             shared.stop.store(true, Ordering::Relaxed);
         }
         if ended {
+            // Of a server that has ended meanwhile nothing is known that would be its cost.
+            gathered.cost = gathered.cost.filter(|_| cost.is_some());
             return gathered;
         }
     }
@@ -328,6 +340,7 @@ fn report(plan: &LoadPlan, shared: &GeneratorShared, gathered: Gathered, threads
         drained: gathered.elapsed.saturating_sub(elapsed),
         threads,
         cost: gathered.cost,
+        first_refusal: guarded(&shared.first_refusal).clone(),
         error: guarded(&shared.error).clone(),
         is_stopped: gathered.is_stopped,
     }

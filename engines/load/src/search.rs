@@ -49,13 +49,17 @@ impl RateTrial {
         let took = report.elapsed + report.drained;
         let figures_s = goal.figures(&ledger.response());
         let is_behind = report.drained > report.elapsed.mul_f64(BEHIND_SHARE) + BEHIND_LEAST;
-        let verdict = match &report.late {
-            WhoWasLate::Generator { .. } => TrialVerdict::Generator,
-            _ if ledger.failures() > 0 => TrialVerdict::Failed,
-            _ if ledger.dropped > 0 => TrialVerdict::Dropped,
-            _ if is_behind || ledger.succeeded() == 0 || report.unfinished() > 0 => TrialVerdict::NotKept,
-            _ if goal.is_met_by(&figures_s) => TrialVerdict::Holds,
-            _ => TrialVerdict::Late,
+        let is_kept = !(is_behind || ledger.succeeded() == 0 || report.unfinished() > 0);
+        let is_generator = matches!(report.late, WhoWasLate::Generator { .. });
+        // The generator's lateness is in response times, and in no service time: what holds with it holds, and what misses without it misses.
+        let misses_without = !goal.is_met_by(&goal.figures(&ledger.service()));
+        let verdict = match () {
+            () if ledger.failures() > 0 => TrialVerdict::Failed,
+            () if ledger.dropped > 0 => TrialVerdict::Dropped,
+            () if is_kept && goal.is_met_by(&figures_s) => TrialVerdict::Holds,
+            () if is_generator && !(is_kept && misses_without) => TrialVerdict::Generator,
+            () if !is_kept => TrialVerdict::NotKept,
+            () => TrialVerdict::Late,
         };
         let figures_s = if verdict == TrialVerdict::Generator { Vec::new() } else { figures_s };
         let done_per_s = ledger.succeeded() as f64 / took.as_secs_f64().max(1e-9);

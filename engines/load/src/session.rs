@@ -91,6 +91,11 @@ pub trait Session: Send {
     /// Sends a statement, as far as that goes without waiting.
     fn begin(&mut self, request: &SessionRequest<'_>) -> Result<(), SessionLost>;
 
+    /// Whether there is a reply though the descriptor has nothing to read.
+    fn answers_at_once(&self) -> bool {
+        self.descriptor().is_none()
+    }
+
     /// The reply, once it is whole. Sends what is unsent.
     fn reply(&mut self) -> Result<Option<SessionReply>, SessionLost>;
 

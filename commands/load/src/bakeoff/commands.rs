@@ -74,6 +74,7 @@ impl<'a> CommandBench<'a> {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let mut values = BTreeMap::from([
             ("wall_s".to_owned(), measured.wall.as_secs_f64()),
+            ("cpu_s".to_owned(), seconds(measured.usage.cpu_ns())),
             ("user_s".to_owned(), seconds(measured.usage.user_ns)),
             ("system_s".to_owned(), seconds(measured.usage.system_ns)),
         ]);

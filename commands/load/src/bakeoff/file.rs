@@ -157,6 +157,9 @@ fn a_minute() -> FileTime {
     FileTime(Duration::from_secs(60))
 }
 
+/// What is filled in; [`super::work_place`] knows by what.
+const PLACEHOLDERS: [&str; 5] = ["directory", "data", "socket", "port", "configuration"];
+
 /// LIMIT: starts of an arm.
 const STARTS_MAX: usize = 1000;
 
@@ -209,7 +212,30 @@ impl BakeoffFile {
         if let Some(wanted) = self.baseline.as_deref().filter(|name| !names.contains(name)) {
             return Err(format!("baseline: no arm is called '{wanted}'"));
         }
+        self.check_placeholders()?;
         self.arms.iter().try_for_each(|arm| self.check_arm(arm))
+    }
+
+    /// A name in braces that is none of ours is a misspelt one; text with other signs in braces is the server's.
+    fn check_placeholders(&self) -> Result<(), String> {
+        let Some(server) = &self.server else { return Ok(()) };
+        let of_arms = self.arms.iter().flat_map(|arm| {
+            let texts = [&arm.options, &arm.configuration, &arm.load];
+            texts.into_iter().chain(arm.target.as_ref()).chain(arm.environment.values())
+        });
+        let of_loads = self.loads.iter().map(|load| &load.arguments);
+        let of_server = [&server.target, &server.start, &server.configuration].into_iter().chain(&server.prepare);
+        for text in of_server.chain(of_loads).chain(of_arms) {
+            for part in text.split('{').skip(1) {
+                let Some((name, _)) = part.split_once('}') else { continue };
+                let is_name =
+                    !name.is_empty() && name.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'_');
+                if is_name && !PLACEHOLDERS.contains(&name) {
+                    return Err(format!("'{{{name}}}' is not known; there are {{{}}}", PLACEHOLDERS.join("}, {")));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn check_arm(&self, arm: &ArmSection) -> Result<(), String> {
@@ -276,6 +302,10 @@ mod tests {
             (&format!("{SMALL}[repeat]\nat_least = 9\nat_most = 2\n"), "[repeat]: at_least"),
             (&format!("{SMALL}[repeat]\nbudget = 'soon'\n"), "'soon' is no time"),
             (&format!("{SMALL}options = '-x'\n"), "there is none"),
+            (
+                &format!("{SMALL}[server]\ntarget = 'x'\nstart = 'x {{sokcet}}'\n"),
+                "'{sokcet}' is not known; there are {directory}, {data}",
+            ),
         ] {
             let message = parse(text).expect_err("it is wrong");
             assert!(message.starts_with("'f.toml': ") && message.contains(part), "{message}");

@@ -72,8 +72,9 @@ pub const OF_SERVERS: &[Measure] = &[
 /// Of a run of a command.
 pub const OF_COMMANDS: &[Measure] = &[
     first(measure("wall_s", "time", MeasureUnit::Seconds, Some(false))),
-    first(measure("user_s", "CPU time in the program", MeasureUnit::Seconds, Some(false))),
-    first(measure("system_s", "CPU time in the kernel", MeasureUnit::Seconds, Some(false))),
+    first(measure("cpu_s", "CPU time", MeasureUnit::Seconds, Some(false))),
+    measure("user_s", "CPU time in the program", MeasureUnit::Seconds, Some(false)),
+    measure("system_s", "CPU time in the kernel", MeasureUnit::Seconds, Some(false)),
     first(measure("memory_peak_bytes", "memory, most of one process", MeasureUnit::Bytes, Some(false))),
 ];
 

@@ -58,6 +58,7 @@ struct Counts {
     reconnects: u64,
     statements: u64,
     rows: u64,
+    done_late: u64,
 }
 
 impl Counts {
@@ -71,6 +72,7 @@ impl Counts {
             reconnects: ledger.reconnects,
             statements: ledger.statements,
             rows: ledger.rows,
+            done_late: ledger.done_late,
         }
     }
 }
@@ -82,6 +84,7 @@ pub struct IntervalObject {
     at_s: f64,
     elapsed_s: f64,
     is_warmup: bool,
+    not_done: u64,
     #[serde(flatten)]
     counts: Counts,
     transactions_per_s: f64,
@@ -98,6 +101,7 @@ pub fn interval(report: &IntervalReport<'_>) -> IntervalObject {
         at_s: report.at_seconds,
         elapsed_s: report.elapsed.as_secs_f64(),
         is_warmup: report.is_warmup,
+        not_done: report.not_done,
         counts: Counts::of(report.ledger),
         transactions_per_s: report.ledger.succeeded() as f64 / report.elapsed.as_secs_f64(),
         response: TimesObject::of(&report.ledger.response()),
@@ -142,6 +146,7 @@ pub struct EndObject {
     generators: Vec<GeneratorThread>,
     server: Option<ServerCost>,
     is_stopped: bool,
+    first_refusal: Option<String>,
     error: Option<String>,
 }
 
@@ -187,6 +192,7 @@ pub fn end(prepared: &PreparedLoad, report: &RunReport) -> EndObject {
         generators: report.threads.iter().map(thread).collect(),
         server: report.cost,
         is_stopped: report.is_stopped,
+        first_refusal: report.first_refusal.clone(),
         error: report.error.clone(),
     }
 }

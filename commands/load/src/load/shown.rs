@@ -52,7 +52,7 @@ pub fn opening_of(prepared: &PreparedLoad, how: &str) -> String {
 
 /// Names of the columns of [`interval`].
 pub fn heading() -> String {
-    "    TIME      DONE/s    FAILED  UNDER WAY  RESPONSE p50       p95       p99   SERVICE p95   SLIP p99   SERVER CPU/tx\n"
+    "    TIME      DONE/s    FAILED   NOT DONE  RESPONSE p50       p95       p99   SERVICE p95   SLIP p99   SERVER CPU/tx\n"
         .to_owned()
 }
 
@@ -66,8 +66,8 @@ pub fn interval(report: &IntervalReport<'_>) -> String {
     format!(
         "{time:>8} {:>11.1} {:>9} {:>10} {:>13} {:>9} {:>9} {:>13} {:>10} {cost:>15}\n",
         ledger.succeeded() as f64 / seconds,
-        ledger.failures() + ledger.dropped,
-        ledger.sent.saturating_sub(ledger.succeeded() + ledger.failures()),
+        ledger.failures(),
+        report.not_done,
         milliseconds(&response, 50.0),
         milliseconds(&response, 95.0),
         milliseconds(&response, 99.0),
@@ -161,9 +161,15 @@ pub fn troubles(report: &RunReport) -> impl Iterator<Item = (&'static str, u64)>
         ("begun again after a deadlock or serialization failure", ledger.retries),
         ("dropped: due while every connection was busy", ledger.dropped),
         ("due or under way and not done at the end", report.unfinished()),
+        ("done behind the end, and not in the rate", worth_telling(ledger.done_late, ledger.succeeded())),
         ("connections made anew", ledger.reconnects),
     ];
     causes.chain(others).filter(|(_, count)| *count > 0)
+}
+
+/// Every connection has one at the end of a closed load.
+fn worth_telling(late: u64, of: u64) -> u64 {
+    if late * 100 > of { late } else { 0 }
 }
 
 /// A name, and its mean, percentiles and longest.

@@ -92,7 +92,8 @@ impl ArmServer {
     pub fn last_words(&self) -> String {
         let text = end_of_file(&self.log).unwrap_or_default();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+        // Messages are one line.
+        lines[lines.len().saturating_sub(LAST_LINES)..].join("; ")
     }
 
     /// Whether a library is mapped into the process, by its path or by the name of its file.
@@ -184,7 +185,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert_eq!(server.end().and_then(|end| end.code()), Some(3));
-        assert_eq!(server.last_words(), "starting\nno room");
+        assert_eq!(server.last_words(), "starting; no room");
     }
 
     #[test]

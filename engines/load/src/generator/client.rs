@@ -150,7 +150,7 @@ impl Client {
                 match session.begin(&request) {
                     Err(error) => self.lose(&error, shared, ledger),
                     // What answers at once has no descriptor that would tell.
-                    Ok(()) if session.descriptor().is_none() => self.take_reply(shared, ledger),
+                    Ok(()) if session.answers_at_once() => self.take_reply(shared, ledger),
                     Ok(()) => ClientProgress::Waits,
                 }
             }
@@ -225,6 +225,9 @@ impl Client {
                 false => ledger.fail(refusal.failing),
             }
         }
+        if !again {
+            guarded(&shared.first_refusal).get_or_insert_with(|| refusal.message.clone());
+        }
         if refusal.failing == Failing::Refused && !shared.goes_on_after_errors {
             shared.fail(refusal.message.clone());
         }
@@ -232,7 +235,7 @@ impl Client {
         let Some(session) = &mut self.session else { return ClientProgress::Lost };
         match session.begin(&SessionRequest::plain("ROLLBACK")) {
             Err(error) => self.lose(&error, shared, ledger),
-            Ok(()) if session.descriptor().is_none() => self.take_reply(shared, ledger),
+            Ok(()) if session.answers_at_once() => self.take_reply(shared, ledger),
             Ok(()) => ClientProgress::Waits,
         }
     }

@@ -386,6 +386,8 @@ fn unknown_command(name: &str) -> String {
     ];
     match UNSUPPORTED.iter().find(|(unsupported, _)| unsupported.eq_ignore_ascii_case(name)) {
         Some((name, instead)) => format!("\\{name} is not supported: {instead}"),
-        None => format!("unknown command \\{name}; there are \\set, \\gset, \\sleep, \\if, \\elif, \\else and \\endif"),
+        None => format!(
+            "unknown command \\{name}; there are \\set, \\gset, \\sleep, \\if, \\elif, \\else, \\endif, \\startpipeline, \\syncpipeline and \\endpipeline"
+        ),
     }
 }

@@ -44,7 +44,13 @@ impl Target for Server {
         let not_connected = |error: WireError| SessionLost(format!("could not connect to {}: {error}", self.0));
         let mut connection = Connection::connect(&self.0, within).map_err(not_connected)?;
         connection.set_nonblocking(true).map_err(lost)?;
-        Ok(Box::new(ServerSession { connection, statements: HashMap::new(), is_unsent: false }))
+        Ok(Box::new(ServerSession {
+            connection,
+            statements: HashMap::new(),
+            is_unsent: false,
+            not_prepared: None,
+            is_refused: false,
+        }))
     }
 }
 
@@ -57,6 +63,10 @@ struct ServerSession {
     connection: Connection,
     statements: HashMap<usize, Statement>,
     is_unsent: bool,
+    /// Why a statement was not prepared, which is what its reply says unless it is carried out as text.
+    not_prepared: Option<ServerError>,
+    /// Whether it was not sent as text either.
+    is_refused: bool,
 }
 
 impl Session for ServerSession {
@@ -69,11 +79,16 @@ impl Session for ServerSession {
     }
 
     fn begin(&mut self, request: &SessionRequest<'_>) -> Result<(), SessionLost> {
-        // What is refused when it is prepared is refused as text in the same words, and that is a reply.
-        let prepared = match request.prepared {
-            Some(number) if self.make_ready(number, request.text)?.is_none() => self.statements.get(&number),
-            _ => None,
+        self.not_prepared = match request.prepared {
+            Some(number) => self.make_ready(number, request.text)?,
+            None => None,
         };
+        // Some statements cannot be prepared and are carried out as text. With parameters there is no text.
+        self.is_refused = self.not_prepared.is_some() && !request.parameters.is_empty();
+        if self.is_refused {
+            return Ok(());
+        }
+        let prepared = request.prepared.and_then(|number| self.statements.get(&number));
         match prepared {
             None => self.connection.queue_text(request.text).map_err(lost)?,
             Some(statement) => {
@@ -114,7 +129,16 @@ impl Session for ServerSession {
         self.send()
     }
 
+    fn answers_at_once(&self) -> bool {
+        self.is_refused
+    }
+
     fn reply(&mut self) -> Result<Option<SessionReply>, SessionLost> {
+        if std::mem::take(&mut self.is_refused)
+            && let Some(error) = self.not_prepared.take()
+        {
+            return Ok(Some(SessionReply::Refused(refusal(&error))));
+        }
         if self.is_unsent {
             self.send()?;
         }
@@ -126,7 +150,8 @@ impl Session for ServerSession {
                 };
                 SessionReply::Done { rows, last_row: last_row.map(texts) }
             }
-            wire::Reply::Refused(error) => SessionReply::Refused(refusal(&error)),
+            // Behind a refusal a transaction of PostgreSQL refuses everything, in words that hide the cause.
+            wire::Reply::Refused(error) => SessionReply::Refused(refusal(self.not_prepared.as_ref().unwrap_or(&error))),
             wire::Reply::Skipped => SessionReply::Skipped,
         }))
     }
@@ -215,13 +240,18 @@ mod tests {
             let reply = ask(&mut *session, &good);
             assert_eq!(reply, Ok(SessionReply::Done { rows: 1, last_row: row.clone() }));
         }
-        for prepared in [Some(8), None] {
-            let wrong = SessionRequest { prepared, text: "select * from nowhere_at_all", parameters: &[] };
+        for (prepared, parameters) in [(Some(8), &[][..]), (None, &[]), (Some(9), &parameters)] {
+            // Within a transaction, of which PostgreSQL refuses the rest in other words.
+            let begun = ask(&mut *session, &SessionRequest::plain("begin"));
+            assert!(matches!(begun, Ok(SessionReply::Done { .. })), "{begun:?}");
+            let wrong = SessionRequest { prepared, text: "select * from nowhere_at_all", parameters };
             let Ok(SessionReply::Refused(refusal)) = ask(&mut *session, &wrong) else {
                 panic!("there is no such table")
             };
             assert_eq!(refusal.failing, Failing::Refused);
             assert!(refusal.message.contains("nowhere_at_all"), "{}", refusal.message);
+            let back = ask(&mut *session, &SessionRequest::plain("rollback"));
+            assert!(matches!(back, Ok(SessionReply::Done { .. })), "{back:?}");
         }
         assert_eq!(ask(&mut *session, &good), Ok(SessionReply::Done { rows: 1, last_row: row }));
     }

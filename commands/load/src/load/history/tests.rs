@@ -66,7 +66,14 @@ fn the_wait_for_the_last_replies_is_no_interval() {
     let ledger = ::load::ledger::Ledger::default();
     let mut at = |at_seconds| {
         let elapsed = Duration::from_secs(1);
-        maker.moment(&IntervalReport { at_seconds, elapsed, ledger: &ledger, cost: None, is_warmup: false })
+        maker.moment(&IntervalReport {
+            at_seconds,
+            elapsed,
+            ledger: &ledger,
+            cost: None,
+            is_warmup: false,
+            not_done: 0,
+        })
     };
     assert_eq!(at(9.5).map(|moment| (moment.at_s, moment.counts.offered)), Some((9.5, Some(100.0))));
     assert_eq!(
