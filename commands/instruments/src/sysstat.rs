@@ -330,7 +330,7 @@ fn look_at_fleet(
     let are_named = !looks.hosts.is_empty() || !args.fleet.hosts.is_empty();
     let has_key = || places.is_some_and(|places| places.key.exists());
     // A script that asks for this host gets it, whoever's key is there.
-    let is_for_eyes = has_screen || args.web.serve_pages();
+    let is_for_eyes = has_screen || (args.web.serve_pages() && is_text && !args.plain && looks.count.is_none());
     let is_fleet = are_named
         || args.fleet.fleet
         || (is_for_eyes && !args.fleet.alone && args.record.is_none() && !args.web.serve_metrics() && has_key());

@@ -468,7 +468,7 @@ complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcomman
 numbers\t''"
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from enroll" -l program -d 'How mh is called on the hosts' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from enroll" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from pair" -l role -d 'What the host\'s line will allow: processes and command lines too, or figures of the host alone' -r -f -a "full\t''
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from pair" -l role -d 'What the viewer asks for, or the host allows: processes and command lines too, or figures of the host alone; the less of both counts, and a line that is there is not made to allow more' -r -f -a "full\t''
 numbers\t''"
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from pair" -l within -d 'How long the code is good' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from pair" -l port -d 'The port at which the viewer waits' -r

@@ -8,7 +8,7 @@ mod words;
 
 pub use code::PairingCode;
 
-use crate::keys::{FleetPair, HostPublic, HostState, HostTicket, PublicLine};
+use crate::keys::{FeedRole, FleetPair, HostPublic, HostState, HostTicket, PublicLine};
 use crate::wire::{WireReader, put_short};
 use crate::{Error, HostName};
 use frames::{FRAME_MAX, PairingStream};
@@ -35,6 +35,20 @@ const GREETING: Duration = Duration::from_secs(3);
 pub enum PairingEnd {
     /// A host has the line and its ticket.
     Paired {
+        /// As it calls itself.
+        name: HostName,
+        /// Its key.
+        host: HostPublic,
+    },
+    /// A host proved the code and was sent the line; it did not say that it kept it.
+    Unsure {
+        /// As it calls itself.
+        name: HostName,
+        /// Its key.
+        host: HostPublic,
+    },
+    /// A host proved the code, and its name stands for another key: it was sent nothing.
+    OtherKey {
         /// As it calls itself.
         name: HostName,
         /// Its key.
@@ -70,8 +84,16 @@ impl PairingOffer {
         self.listener.local_addr().map_or(0, |address| address.port())
     }
 
-    /// Waits for a host for so long. Who connects and does not speak of pairing is no try; whoever has got an answer is one.
-    pub fn wait(self, fleet: &FleetPair, line: &PublicLine, within: Duration, now_s: u64) -> Result<PairingEnd, Error> {
+    /// Waits for a host for so long. Who connects and does not speak of pairing, or is gone again, is no try; whoever has got an answer is one.
+    /// A host whose name is `taken` for another key gets nothing.
+    pub fn wait(
+        self,
+        fleet: &FleetPair,
+        line: &PublicLine,
+        within: Duration,
+        now_s: u64,
+        taken: &dyn Fn(&HostName, &HostPublic) -> bool,
+    ) -> Result<PairingEnd, Error> {
         let until = Instant::now() + within;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -86,10 +108,11 @@ impl PairingOffer {
             let deadline = (Instant::now() + GREETING).min(until);
             let Ok((stream, theirs)) = greeted(stream, deadline) else { continue };
             let peer = stream.peer();
-            return Ok(match self.talk(stream, &theirs, fleet, line, now_s) {
-                Ok((name, host)) => PairingEnd::Paired { name, host },
-                Err(_wrong_or_gone) => PairingEnd::Wrong { peer },
-            });
+            let enrolment = |host: HostPublic, name: &HostName| {
+                (!taken(name, &host)).then(|| (line, HostTicket::sign(fleet, host, name.clone(), now_s)))
+            };
+            let end = self.talk(stream, &theirs, &enrolment);
+            return Ok(end.unwrap_or(PairingEnd::Wrong { peer }));
         }
     }
 
@@ -104,14 +127,7 @@ impl PairingOffer {
         Ok(self.listener.accept().ok().map(|(stream, _)| stream))
     }
 
-    fn talk(
-        &self,
-        mut stream: PairingStream,
-        theirs: &[u8],
-        fleet: &FleetPair,
-        line: &PublicLine,
-        now_s: u64,
-    ) -> io::Result<(HostName, HostPublic)> {
+    fn talk(&self, mut stream: PairingStream, theirs: &[u8], enrolment: &Enrolment<'_>) -> io::Result<PairingEnd> {
         let (exchange, ours) =
             Spake2::<Ed25519Group>::start_b(&Password::new(self.code.bytes()), &host_id(), &viewer_id());
         stream.send(&ours)?;
@@ -120,23 +136,36 @@ impl PairingOffer {
         // Reading it proves that the host has the same key: nothing has been sent until then that depends on the code.
         let told = open(&mut noise, &stream.receive()?)?;
         let (name, host) = host_of(&told).ok_or_else(wrong)?;
-        let ticket = HostTicket::sign(fleet, host, name.clone(), now_s);
+        let Some((line, ticket)) = enrolment(host, &name) else { return Ok(PairingEnd::OtherKey { name, host }) };
         let mut answer = Vec::new();
         put_short(&mut answer, line.to_string().as_bytes());
         put_short(&mut answer, &ticket.to_bytes());
         stream.send(&seal(&mut noise, &answer)?)?;
         let mut transport = noise.into_transport_mode().map_err(io::Error::other)?;
+        // From here on it may know the fleet.
         let mut kept = vec![0; FRAME_MAX];
-        let read = transport.read_message(&stream.receive()?, &mut kept).map_err(io::Error::other)?;
-        if &kept[..read] == KEPT { Ok((name, host)) } else { Err(wrong()) }
+        let read = stream.receive().ok().and_then(|frame| transport.read_message(&frame, &mut kept).ok());
+        match read.is_some_and(|read| &kept[..read] == KEPT) {
+            true => Ok(PairingEnd::Paired { name, host }),
+            false => Ok(PairingEnd::Unsure { name, host }),
+        }
     }
 }
+
+/// What a host is sent; none for one whose name stands for another key.
+type Enrolment<'a> = dyn Fn(HostPublic, &HostName) -> Option<(&'a PublicLine, HostTicket)> + 'a;
 
 /// Reads a host's first frame.
 fn greeted(stream: TcpStream, deadline: Instant) -> io::Result<(PairingStream, Vec<u8>)> {
     let mut greeting = PairingStream::new(stream.try_clone()?, deadline)?;
     let first = greeting.receive()?;
     let theirs = first.strip_prefix(HELLO).ok_or_else(wrong)?.to_vec();
+    // One who has given up meanwhile is no try.
+    let mut gone = [PollFd::new(&stream, PollFlags::RDHUP)];
+    let has_gone = poll(&mut gone, Some(&Timespec::default())).is_ok_and(|count| count > 0);
+    if has_gone {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     Ok((PairingStream::new(stream, Instant::now() + TALK)?, theirs))
 }
 
@@ -147,6 +176,7 @@ pub fn join(
     code: &PairingCode,
     name: &HostName,
     state: &mut HostState,
+    most: FeedRole,
 ) -> Result<PublicLine, Error> {
     let failed = |cause: io::Error| match cause.kind() {
         io::ErrorKind::ConnectionRefused => Error::refused(
@@ -159,16 +189,23 @@ pub fn join(
             shown,
             "the code is not that of the viewer, or somebody stands between: nothing was kept",
         ),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            Error::refused("pair with", shown, "the viewer did not answer in time: it may be talking to somebody else")
+        }
         _ => Error::system("pair with", shown, cause),
     };
     let stream = connect(addresses).map_err(failed)?;
     let mut stream = PairingStream::new(stream, Instant::now() + TALK).map_err(failed)?;
     let (line, ticket, mut transport) = ask(&mut stream, code, name, state.pair.public()).map_err(failed)?;
+    let line = PublicLine { role: state.role_allowed(&line, most), ..line };
     state.add_line(line.clone())?;
     state.add_ticket(ticket)?;
     let mut frame = vec![0; FRAME_MAX];
     let written = transport.write_message(KEPT, &mut frame).map_err(|error| failed(io::Error::other(error)))?;
-    stream.send(&frame[..written]).map_err(failed)?;
+    let unheard = |_gone: io::Error| {
+        Error::refused("pair with", shown, "the viewer was gone before it heard of it; the fleet's line is kept here")
+    };
+    stream.send(&frame[..written]).map_err(unheard)?;
     Ok(line)
 }
 

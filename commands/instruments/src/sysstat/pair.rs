@@ -4,7 +4,7 @@ use super::fleet_keys::role;
 use super::hosts::{FleetPlaces, make_directory};
 use super::local::standing_facts;
 use ::fleet::HostName;
-use ::fleet::keys::{FleetKeyFile, HostState};
+use ::fleet::keys::{FleetKeyFile, HostPublic, HostState};
 use ::fleet::pairing::{PAIRING_PORT, PairingCode, PairingEnd, PairingOffer, join};
 use ::fleet::viewer::KnownHosts;
 use clap::Args;
@@ -25,8 +25,9 @@ pub struct PairArgs {
     #[arg(value_name = "VIEWER")]
     viewer: Option<String>,
 
-    /// What the host's line will allow: processes and command lines too, or figures of the host alone
-    #[arg(long, value_name = "ROLE", value_parser = ["full", "numbers"], default_value = "full", conflicts_with = "viewer")]
+    /// What the viewer asks for, or the host allows: processes and command lines too, or figures of the host alone; the less of both counts, and a line
+    /// that is there is not made to allow more
+    #[arg(long, value_name = "ROLE", value_parser = ["full", "numbers"], default_value = "full")]
     role: String,
 
     /// How long the code is good
@@ -51,7 +52,7 @@ fn parse_within(text: &str) -> Result<Duration, String> {
 /// `mh sysstat pair`.
 pub fn pair(command: &'static str, places: &FleetPlaces, args: &PairArgs) -> Result<Outcome, Failure> {
     match &args.viewer {
-        Some(viewer) => join_fleet(command, places, viewer, args.port),
+        Some(viewer) => join_fleet(command, places, viewer, args),
         None => offer(command, places, args),
     }
 }
@@ -75,15 +76,27 @@ fn offer(command: &'static str, places: &FleetPlaces, args: &PairArgs) -> Result
         ),
     )?;
     let line = file.current.public_line(role(&args.role));
-    match offer.wait(&file.current, &line, args.within, ::fleet::wall_ms() / 1000).map_err(failed)? {
+    make_directory(command, places.known.parent())?;
+    let mut known = KnownHosts::open(&places.known).map_err(failed)?;
+    let taken = |name: &HostName, key: &HostPublic| known.has_another_key(name, key);
+    let end = offer.wait(&file.current, &line, args.within, ::fleet::wall_ms() / 1000, &taken).map_err(failed)?;
+    match end {
         PairingEnd::Paired { name, host } => {
-            make_directory(command, places.known.parent())?;
-            let mut known = KnownHosts::open(&places.known).map_err(failed)?;
             known.put(&name, host, None);
             known.keep().map_err(failed)?;
             print_as(command, &format!("{name}: knows your fleet; its code is {}\n", host.short_code()))?;
             Ok(Outcome::Done)
         }
+        PairingEnd::Unsure { name, host } => Err(refuse(&format!(
+            "hear from {name} that it kept your fleet's line: it was gone, or somebody stands between; where it kept the line, its code is {}. Pair again",
+            host.short_code()
+        ))),
+        PairingEnd::OtherKey { name, host } => Err(refuse(&format!(
+            "pair with {name}: another host has this name here, or its key was replaced (its code is {} now); it was sent nothing, and this code is used up. \
+             Where it is the same host, take its line out of {} and pair again",
+            host.short_code(),
+            terminal::quote(&places.known)
+        ))),
         PairingEnd::Wrong { peer } => Err(refuse(&format!(
             "pair with {peer}: its code was another one, or somebody stands between; nothing was enrolled, and this code is used up"
         ))),
@@ -92,9 +105,9 @@ fn offer(command: &'static str, places: &FleetPlaces, args: &PairArgs) -> Result
 }
 
 /// The host's side.
-fn join_fleet(command: &'static str, places: &FleetPlaces, viewer: &str, port: u16) -> Result<Outcome, Failure> {
+fn join_fleet(command: &'static str, places: &FleetPlaces, viewer: &str, args: &PairArgs) -> Result<Outcome, Failure> {
     let failed = |error: ::fleet::Error| failure(command, &error);
-    let addresses = addresses(viewer, port).map_err(|error| Failure::Environment {
+    let addresses = addresses(viewer, args.port).map_err(|error| Failure::Environment {
         command,
         message: format!("find {}: {}", terminal::quote_text(viewer), sys::error_text::message(&error)),
     })?;
@@ -102,15 +115,19 @@ fn join_fleet(command: &'static str, places: &FleetPlaces, viewer: &str, port: u
     make_directory(command, places.agent.parent())?;
     let mut state = HostState::open(&places.agent).map_err(failed)?;
     let name = HostName::new(standing_facts().name.as_bytes());
-    let line = join(&addresses, viewer, &code, &name, &mut state).map_err(failed)?;
+    let line = join(&addresses, viewer, &code, &name, &mut state, role(&args.role)).map_err(failed)?;
     let code = state.pair.public().short_code();
-    let text = format!("looked at by {line}\nthis host    code {code}: the viewer shows the same\n");
+    let text = format!(
+        "looked at by {line}\nthis host    code {code}: the viewer shows the same\nan agent that runs already reads the line when it is started anew\n"
+    );
     print_as(command, &text).map(|()| Outcome::Done)
 }
 
 /// `HOST`, `HOST:PORT`, or an address of IPv6 with or without brackets.
 fn addresses(viewer: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
-    let is_address = viewer.parse::<std::net::IpAddr>().is_ok();
+    let bare = viewer.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(viewer);
+    let is_address = bare.parse::<std::net::IpAddr>().is_ok();
+    let viewer = if is_address { bare } else { viewer };
     let has_port = !is_address && viewer.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let found = if has_port { viewer.to_socket_addrs()? } else { (viewer, port).to_socket_addrs()? };
     Ok(found.collect())
@@ -140,6 +157,7 @@ mod tests {
         assert_eq!(of("127.0.0.1"), Some("127.0.0.1:7765".to_owned()));
         assert_eq!(of("127.0.0.1:9"), Some("127.0.0.1:9".to_owned()));
         assert_eq!((of("::1"), of("[::1]:9")), (Some("[::1]:7765".to_owned()), Some("[::1]:9".to_owned())));
+        assert_eq!(of("[::1]"), of("::1"));
     }
 
     #[test]

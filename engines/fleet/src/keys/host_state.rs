@@ -2,7 +2,7 @@
 //! was told of. One file each, in a directory of its own.
 
 use super::private_file::{read_private, write_private};
-use super::{HostPair, HostTicket, PublicLine, Rotation};
+use super::{FeedRole, HostPair, HostTicket, PublicLine, Rotation};
 use crate::Error;
 use rustix::fs::Mode;
 use std::fmt::Display;
@@ -49,6 +49,13 @@ impl HostState {
             tickets: read(&directory.join(TICKETS), HostTicket::read)?,
             rotations: read(&directory.join(ROTATIONS), Rotation::read)?,
         })
+    }
+
+    /// What a fleet may see by a line that comes from elsewhere: no more than `most`, and no more than a line of it that is here allows.
+    pub fn role_allowed(&self, line: &PublicLine, most: FeedRole) -> FeedRole {
+        let here = self.lines.iter().find(|other| other.public == line.public).map(|other| other.role);
+        let is_numbers = [Some(line.role), Some(most), here].contains(&Some(FeedRole::Numbers));
+        if is_numbers { FeedRole::Numbers } else { line.role }
     }
 
     /// Lets a fleet look from now on. A line with the same key takes the place of the one before.

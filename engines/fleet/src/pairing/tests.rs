@@ -1,7 +1,7 @@
 //! Two sides over loopback: right and wrong codes, third parties, noise.
 
 use super::*;
-use crate::keys::{FeedRole, HostPair};
+use crate::keys::HostPair;
 use std::io::{Read, Write};
 use std::thread::JoinHandle;
 
@@ -12,9 +12,17 @@ fn fleet() -> FleetPair {
 }
 
 fn offer(code: &str, within: Duration) -> (SocketAddr, JoinHandle<PairingEnd>) {
+    offer_where(code, within, |_name, _key| false)
+}
+
+fn offer_where(
+    code: &str,
+    within: Duration,
+    taken: fn(&HostName, &HostPublic) -> bool,
+) -> (SocketAddr, JoinHandle<PairingEnd>) {
     let offer = PairingOffer::open(0, code_of(code)).expect("a port");
     let address = SocketAddr::from(([127, 0, 0, 1], offer.port()));
-    let wait = move || offer.wait(&fleet(), &fleet().public_line(FeedRole::Full), within, 7).expect("no error");
+    let wait = move || offer.wait(&fleet(), &fleet().public_line(FeedRole::Full), within, 7, &taken).expect("no error");
     (address, std::thread::spawn(wait))
 }
 
@@ -27,7 +35,7 @@ fn host() -> HostState {
 }
 
 fn join_at(address: SocketAddr, code: &str, state: &mut HostState) -> Result<PublicLine, Error> {
-    join(&[address], "viewer", &code_of(code), &HostName::new(b"web7"), state)
+    join(&[address], "viewer", &code_of(code), &HostName::new(b"web7"), state, FeedRole::Full)
 }
 
 #[test]
@@ -85,7 +93,8 @@ fn a_third_party_between_both_is_seen_by_both() {
     assert!(refused.to_string().contains("somebody stands between"), "{refused}");
     assert!(state.lines.is_empty());
     third.join().expect("no panic");
-    assert!(matches!(viewer.join().expect("no panic"), PairingEnd::Wrong { .. }));
+    // It has sent the line, and cannot know that the host was told something else.
+    assert!(matches!(viewer.join().expect("no panic"), PairingEnd::Unsure { .. }));
 }
 
 #[test]
@@ -108,7 +117,46 @@ fn one_who_greets_and_sends_nonsense_uses_the_code_up() {
         let mut stream = TcpStream::connect(address).expect("it listens");
         let length = u16::try_from(greeting.len()).expect("short").to_le_bytes();
         stream.write_all(&[&length, greeting].concat()).expect("sent");
+        // Its answer is what it can learn something from.
+        let mut answer = [0];
+        assert!(matches!(stream.read(&mut answer), Ok(1)), "it is answered");
         drop(stream);
         assert!(matches!(viewer.join().expect("no panic"), PairingEnd::Wrong { .. }));
     }
+}
+
+#[test]
+fn one_who_greets_and_is_gone_before_there_is_an_answer_is_no_try() {
+    let (address, viewer) = offer("7-guitar-orbit", LONG);
+    // The silent one is heard first, for as long as a greeting may take: the next has gone by then.
+    let silent = TcpStream::connect(address).expect("it listens");
+    let mut gone = TcpStream::connect(address).expect("it listens");
+    let greeting = [HELLO, &[b'A'; 33]].concat();
+    gone.write_all(&[&(greeting.len() as u16).to_le_bytes(), &greeting[..]].concat()).expect("sent");
+    drop(gone);
+    drop(silent);
+    join_at(address, "7-guitar-orbit", &mut host()).expect("paired");
+    assert!(matches!(viewer.join().expect("no panic"), PairingEnd::Paired { .. }));
+}
+
+#[test]
+fn a_name_that_stands_for_another_key_is_sent_nothing() {
+    let (address, viewer) = offer_where("7-guitar-orbit", LONG, |name, _key| name.as_str() == "web7");
+    let mut state = host();
+    join_at(address, "7-guitar-orbit", &mut state).expect_err("refused");
+    assert!(state.lines.is_empty() && state.tickets.is_empty());
+    let PairingEnd::OtherKey { name, host } = viewer.join().expect("no panic") else { panic!("not seen") };
+    assert_eq!((name.as_str(), host), ("web7", state.pair.public()));
+}
+
+#[test]
+fn a_viewer_gets_no_more_than_the_host_allows_and_no_more_than_it_had() {
+    let mut state = host();
+    for most in [FeedRole::Numbers, FeedRole::Full] {
+        let (address, viewer) = offer("7-guitar-orbit", LONG);
+        let line = join(&[address], "viewer", &code_of("7-guitar-orbit"), &HostName::new(b"web7"), &mut state, most);
+        assert_eq!(line.expect("paired").role, FeedRole::Numbers, "{most:?}");
+        assert!(matches!(viewer.join().expect("no panic"), PairingEnd::Paired { .. }));
+    }
+    assert_eq!(state.lines.len(), 1);
 }

@@ -87,6 +87,8 @@ pub struct EventStream {
     source: Box<dyn NewsSource>,
     waiting: Waiting,
     activity: Arc<Activity>,
+    /// When a beat is due: so long after the last bytes, whatever has happened without any.
+    beat: tokio::time::Instant,
 }
 
 impl EventStream {
@@ -95,24 +97,27 @@ impl EventStream {
         let mut watch = source.watch();
         // What there is already is news, too.
         watch.mark_changed();
-        Self { source, waiting: wait(watch), activity }
+        let beat = tokio::time::Instant::now() + BEAT;
+        Self { source, waiting: wait(watch, beat), activity, beat }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         loop {
             let (mut watch, has_news) = ready!(self.waiting.as_mut().poll(context));
-            self.activity.note();
             let number = *watch.borrow_and_update();
-            self.waiting = wait(watch);
-            match has_news {
-                Some(true) if number == 0 => {}
-                Some(true) => {
-                    if let Some(event) = self.event() {
-                        return Poll::Ready(Some(event));
-                    }
-                }
+            let bytes = match has_news {
+                Some(true) if number == 0 => None,
+                Some(true) => self.event(),
                 Some(false) => return Poll::Ready(None),
-                None => return Poll::Ready(Some(Bytes::from_static(b":\n\n"))),
+                None => Some(Bytes::from_static(b":\n\n")),
+            };
+            if bytes.is_some() {
+                self.activity.note();
+                self.beat = tokio::time::Instant::now() + BEAT;
+            }
+            self.waiting = wait(watch, self.beat);
+            if bytes.is_some() {
+                return Poll::Ready(bytes);
             }
         }
     }
@@ -123,9 +128,9 @@ impl EventStream {
     }
 }
 
-fn wait(mut watch: Watch) -> Waiting {
+fn wait(mut watch: Watch, beat: tokio::time::Instant) -> Waiting {
     Box::pin(async move {
-        let changed = tokio::time::timeout(BEAT, watch.changed()).await;
+        let changed = tokio::time::timeout_at(beat, watch.changed()).await;
         let has_news = changed.ok().map(|changed| changed.is_ok());
         (watch, has_news)
     })

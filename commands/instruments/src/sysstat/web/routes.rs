@@ -134,6 +134,9 @@ fn get<B>(site: &Site, activity: &Arc<Activity>, request: &Request<B>) -> Respon
 /// Figures, for those who may see them.
 fn data(site: &Site, activity: &Arc<Activity>, path: &str, headers: &HeaderMap) -> Response<AnswerBody> {
     let nothing = || text(StatusCode::NOT_FOUND, "there is no such page\n");
+    if path == "/metrics" && site.fleet.is_some() {
+        return text(StatusCode::NOT_FOUND, "of many hosts each has its own: /api/fleet/NUMBER/metrics\n");
+    }
     if path == "/metrics" {
         return metrics(site.hosts.first(), headers);
     }

@@ -528,6 +528,10 @@ function watchHost(path) {
   byId("fleet").hidden = true;
   byId("back").hidden = !state.isFleet;
   Object.assign(state, { frame: null, next: undefined, columns: [], points: [] });
+  // Until this host has a frame, nothing of the one before stands below its name.
+  byId("cpu").replaceChildren();
+  byId("cpu-map").replaceChildren();
+  document.querySelectorAll("#main tbody").forEach((rows) => rows.replaceChildren());
   watch(path + "/events", receive);
 }
 
