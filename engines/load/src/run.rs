@@ -148,11 +148,17 @@ pub fn run(
                 }
             }
         }
+        let mut is_stopped = false;
         while !is_there(&shared.connected, &handles) {
             if watcher.wants_to_stop() {
+                is_stopped = true;
                 shared.stop.store(true, Ordering::Relaxed);
             }
             std::thread::sleep(POLL);
+        }
+        // That connections were not made is no error then: the report has nothing.
+        if is_stopped {
+            let _wanted = guarded(&shared.error).take();
         }
         // Looked at before anything is sent: what fails later is in the report.
         let not_connected = guarded(&shared.error).clone();

@@ -151,6 +151,29 @@ fn a_target_that_is_not_there_is_an_error_before_anything_is_sent() {
     assert!(error.contains(&address.to_string()), "{error}");
 }
 
+/// Wants to stop from the beginning.
+struct Hasty;
+
+impl Watcher for Hasty {
+    fn interval(&mut self, _report: &IntervalReport<'_>) -> bool {
+        false
+    }
+
+    fn wants_to_stop(&mut self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn one_who_stops_while_connections_are_made_gets_a_report_of_nothing_and_no_error() {
+    let target = echo(EchoScheduler::ThreadEach, Vec::new());
+    for clients in [1, 300] {
+        let report = run(&plan(closed(), clients, 2, 60_000), &target, &pings(), None, &mut Hasty).expect("a report");
+        assert!(report.is_stopped && report.error.is_none(), "{:?}", report.error);
+        assert!(report.elapsed < Duration::from_secs(60));
+    }
+}
+
 #[test]
 fn sqlite_runs_and_its_intervals_add_up() {
     let place = tempfile::tempdir().expect("a directory");
