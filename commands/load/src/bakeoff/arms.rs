@@ -11,9 +11,11 @@ use ::load::late::WhoWasLate;
 use ::load::run::{IntervalReport, RunReport, Watcher, run as run_load};
 use clap::{Args, Command, FromArgMatches};
 use mh_kit::failure::Failure;
+use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use sys::process_tree::descendants;
 
 /// Measures starts of the arms of a file.
 pub struct ArmBench<'a> {
@@ -213,20 +215,9 @@ fn in_load(load: &LoadSection, failure: Failure) -> Failure {
 
 /// Whether a process is `root` or one of those that came from it.
 fn is_below(pid: u32, root: u32) -> bool {
-    let mut at = pid;
-    // LIMIT: a chain that is longer is a process that took the number of another one meanwhile.
-    for _step in 0..1000 {
-        if at == root {
-            return true;
-        }
-        let stat = std::fs::read_to_string(format!("/proc/{at}/stat")).unwrap_or_default();
-        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
-        match parent {
-            Some(parent) if parent > 1 => at = parent,
-            _ => return false,
-        }
-    }
-    false
+    let number = |pid: u32| Pid::from_raw(pid.cast_signed());
+    let below = || number(root).map(descendants).unwrap_or_default();
+    pid == root || below().iter().any(|process| Some(process.pid) == number(pid))
 }
 
 /// The command line of `mh load` for an arm.

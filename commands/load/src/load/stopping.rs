@@ -1,10 +1,11 @@
 //! The wish to end: the first signal ends the load and lets it be reported, the second ends the program, and what it made with it.
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, getpid};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use sys::guard::children_of;
 use sys::reap::signal_group;
 use sys::signals::{ENDING, SignalSet, die_by};
 
@@ -65,7 +66,7 @@ impl Stopping {
 fn remove(left: &Mutex<LeftBehind>) {
     let LeftBehind { directory, group } = std::mem::take(&mut *left.lock().unwrap_or_else(PoisonError::into_inner));
     // It ends before its directory does, which it would fill again. One that is ours still is a child of ours, ended or not.
-    if let Some(leader) = group.filter(|leader| is_child(*leader)) {
+    if let Some(leader) = group.filter(|leader| children_of(getpid()).contains(leader)) {
         let _gone_anyway = signal_group(leader, Signal::KILL.as_raw());
     }
     let Some(directory) = directory else { return };
@@ -76,11 +77,4 @@ fn remove(left: &Mutex<LeftBehind>) {
             _ => return,
         }
     }
-}
-
-/// Its number may be another process's by now.
-fn is_child(pid: Pid) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
-    parent == Some(std::process::id())
 }

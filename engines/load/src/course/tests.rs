@@ -78,6 +78,27 @@ fn a_server_that_stands_still_is_seen_in_every_transaction_that_was_due_meanwhil
     assert_eq!(run.ledger.slip.max_ns(), 0, "it was not the generator");
 }
 
+/// Every percentile that is printed, of a queue whose times are scripted, against the waits one after the other (Lindley: the next one waits for what is left of
+/// this one's wait and service when it comes).
+#[test]
+fn percentiles_of_scripted_times_are_right_within_one_per_cent() {
+    let service = |number: u64| if number.is_multiple_of(100) { 60_000_000 } else { 500_000 + number % 7 * 100_000 };
+    let fixed = ArrivalModel::Open { rate: RateProfile::constant(500.0).expect("a rate"), spacing: Spacing::Fixed };
+    let run = simulate(&fixed, Overload::default(), 1, 100, service);
+    let (mut wait_ns, mut exact) = (0_u64, Vec::new());
+    for number in 1..=50_000 {
+        exact.push(wait_ns + service(number));
+        wait_ns = (wait_ns + service(number)).saturating_sub(2_000_000);
+    }
+    exact.sort_unstable();
+    assert_eq!(run.ledger.succeeded(), exact.len() as u64);
+    for percent in [50.0, 90.0, 95.0, 99.0, 99.9, 99.99] {
+        let right = exact[((exact.len() as f64 * percent / 100.0).ceil() as usize - 1).min(exact.len() - 1)] as f64;
+        let found = run.ledger.response().percentile_ns(percent) as f64;
+        assert!((found / right - 1.0).abs() < 0.01, "{percent}: {found} against {right}");
+    }
+}
+
 #[test]
 fn what_finds_no_connection_is_dropped_where_that_is_the_policy_and_counted() {
     let fixed = ArrivalModel::Open { rate: RateProfile::constant(100.0).expect("a rate"), spacing: Spacing::Fixed };
