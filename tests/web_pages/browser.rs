@@ -133,7 +133,7 @@ impl Browser {
     }
 }
 
-/// What a picture is sent as (RFC 4648).
+/// The text form of a picture (RFC 4648).
 fn base64(text: &str) -> Vec<u8> {
     let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);
     for letter in text.bytes() {

@@ -152,7 +152,7 @@ impl PairingOffer {
     }
 }
 
-/// What a host is sent; none for one whose name stands for another key.
+/// The line and the ticket for a host; none for one whose name stands for another key.
 type Enrolment<'a> = dyn Fn(HostPublic, &HostName) -> Option<(&'a PublicLine, HostTicket)> + 'a;
 
 /// Reads a host's first frame.

@@ -102,7 +102,7 @@ pub enum SweepLaw {
     Scalability(UslFit),
     /// Two lines, of users who think.
     Knee(KneeFit),
-    /// None can be told.
+    /// None can be given.
     None {
         /// Why not.
         reason: String,

@@ -1,2 +1,2 @@
-# What is no sweep is refused with the part that is wrong.
+# A wrong sweep is refused with the part that is wrong.
 mh load echo --sweep connections=8..1

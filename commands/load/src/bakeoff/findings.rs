@@ -14,7 +14,7 @@ pub struct Measure {
     pub key: &'static str,
     /// As people read it.
     pub title: &'static str,
-    /// What it is counted in.
+    /// Its unit.
     pub unit: MeasureUnit,
     /// Whether more of it is better; none where that is for the reader to say.
     pub is_more_better: Option<bool>,
@@ -22,7 +22,7 @@ pub struct Measure {
     pub is_first: bool,
 }
 
-/// What a figure is counted in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeasureUnit {
     /// Of something, a second.
@@ -169,7 +169,7 @@ impl From<IntervalEstimate> for ReportedInterval {
 pub struct BesideBaseline {
     /// As a multiple; none where a value is 0.
     pub ratio: Option<ReportedInterval>,
-    /// What it is more.
+    /// Its difference.
     pub difference: ReportedInterval,
     /// `more`, `less`, `cannot tell`, `too few`.
     pub finding: &'static str,

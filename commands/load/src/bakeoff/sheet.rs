@@ -13,7 +13,7 @@ pub fn page(findings: &BakeoffFindings, records: &[StartRecord]) -> Result<HtmlP
     page.paragraph(&shown::head(findings));
     page.paragraph(
         "Arms were measured in turns, forward and backward. A dot is the median of all starts of an arm, the line its 95 % interval. Where the interval of a difference \
-         holds 0, nothing can be told.",
+         holds 0, nothing is claimed.",
     );
     for (index, load) in findings.loads.iter().enumerate() {
         if !load.name.is_empty() {

@@ -156,7 +156,7 @@ fn owner(server: &ServerSection) -> Result<Option<RunAs>, Failure> {
     }
 }
 
-/// Free a moment ago; who takes it meanwhile is told by the server.
+/// Free a moment ago; if somebody takes it meanwhile, the server says so.
 fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

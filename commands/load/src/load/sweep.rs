@@ -242,8 +242,8 @@ fn law_text(law: &SweepLaw, report: &SweepReport) -> String {
     match law {
         SweepLaw::Scalability(fit) => scalability_text(fit),
         SweepLaw::Knee(fit) => knee_text(fit, report.think_s),
-        SweepLaw::None { reason } if report.think_s > 0.0 => format!("No knee is told: {reason}.\n"),
-        SweepLaw::None { reason } => format!("No law of scalability is told: {reason}.\n"),
+        SweepLaw::None { reason } if report.think_s > 0.0 => format!("No knee is given: {reason}.\n"),
+        SweepLaw::None { reason } => format!("No law of scalability is given: {reason}.\n"),
     }
 }
 
@@ -272,9 +272,9 @@ fn peak_text(fit: &UslFit) -> String {
             between(load, |load| format!("{load:.0}")),
             rate_text(*throughput)
         ),
-        Peak::BeyondData => "No peak is told: by the law it lies beyond the most connections measured.".to_owned(),
-        Peak::TooFewPoints => "No peak is told: it takes six numbers of connections.".to_owned(),
-        Peak::None => "No peak is told: by the law throughput never falls.".to_owned(),
+        Peak::BeyondData => "No peak is given: by the law it lies beyond the most connections measured.".to_owned(),
+        Peak::TooFewPoints => "No peak is given: it takes six numbers of connections.".to_owned(),
+        Peak::None => "No peak is given: by the law throughput never falls.".to_owned(),
     }
 }
 
@@ -337,7 +337,7 @@ mod tests {
         assert!(text.contains("highest at 99 (89 to more than measured) connections: 51,200 a second."), "{text}");
         let poor = UslFit { peak: Peak::BeyondData, r_squared: 0.42, ..fit };
         let text = scalability_text(&poor);
-        assert!(text.contains("No peak is told") && text.contains("explains only 42 %"), "{text}");
+        assert!(text.contains("No peak is given") && text.contains("explains only 42 %"), "{text}");
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn a_third_party_between_both_is_seen_by_both() {
     assert!(refused.to_string().contains("somebody stands between"), "{refused}");
     assert!(state.lines.is_empty());
     third.join().expect("no panic");
-    // It has sent the line, and cannot know that the host was told something else.
+    // It has sent the line, and cannot know that the host got something else.
     assert!(matches!(viewer.join().expect("no panic"), PairingEnd::Unsure { .. }));
 }
 

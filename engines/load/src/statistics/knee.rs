@@ -18,7 +18,7 @@ pub struct KneeFit {
     pub load: IntervalEstimate,
 }
 
-/// Why no knee is told.
+/// Why no knee is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KneeError {
     /// Each line needs points.

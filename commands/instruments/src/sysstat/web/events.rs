@@ -73,7 +73,7 @@ type Watch = watch::Receiver<u64>;
 /// Whether there is news; none where a beat has passed without.
 type Waiting = Pin<Box<dyn Future<Output = (Watch, Option<bool>)> + Send>>;
 
-/// What one reader is told, and what it has been told.
+/// News for one reader, and which of them it has.
 pub trait NewsSource: Send {
     /// Wakes who waits for news.
     fn watch(&self) -> watch::Receiver<u64>;
