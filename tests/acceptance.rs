@@ -20,6 +20,7 @@ mod mtwrite;
 mod old_names;
 mod package;
 mod place;
+mod prefault;
 mod progress;
 mod survive;
 mod swaps;

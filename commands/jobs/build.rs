@@ -1,19 +1,25 @@
-//! Builds the library of `mh mtwrite` (`bindings/mtwrite`) and hands its path to `include_bytes!`, so that the program alone, as `cargo install`
-//! leaves it, can preload it. Cargo cannot express a dependency on a shared library; hence a second cargo, in a directory of its own.
+//! Builds the libraries of `mh mtwrite` and `mh vmtasks run` (`bindings/mtwrite`, `bindings/prefault`) and hands their paths to
+//! `include_bytes!`, so that the program alone, as `cargo install` leaves it, can preload them. Cargo cannot express a dependency on a shared library; hence a second cargo, in a directory of its own.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const BINDING: &str = "../../bindings/mtwrite";
+/// Package, directory, file, and the variable that names the file.
+const BINDINGS: [(&str, &str, &str, &str); 2] = [
+    ("manyhands-mtwrite", "../../bindings/mtwrite", "libmhwrite.so", "MH_MTWRITE_LIBRARY"),
+    ("manyhands-prefault", "../../bindings/prefault", "libmhprefault.so", "MH_PREFAULT_LIBRARY"),
+];
 
 /// Variables that concern the outer build: its compiler wrapper (clippy), its flags (a static build), its directory.
 const OF_THE_OUTER_BUILD: [&str; 5] =
     ["RUSTC_WORKSPACE_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET"];
 
 fn main() {
-    for part in ["src", "Cargo.toml"] {
-        println!("cargo::rerun-if-changed={BINDING}/{part}");
+    for (_, directory, _, _) in BINDINGS {
+        for part in ["src", "Cargo.toml"] {
+            println!("cargo::rerun-if-changed={directory}/{part}");
+        }
     }
     for file in ["build.rs", "../../Cargo.toml", "../../Cargo.lock"] {
         println!("cargo::rerun-if-changed={file}");
@@ -25,22 +31,26 @@ fn main() {
         return;
     }
     match build() {
-        Ok(library) => {
-            println!("cargo::rustc-env=MH_MTWRITE_LIBRARY={}", library.display());
+        Ok(directory) => {
+            for (_, _, file, variable) in BINDINGS {
+                println!("cargo::rustc-env={variable}={}", directory.join(file).display());
+            }
             println!("cargo::rustc-cfg=has_embedded_library");
         }
-        Err(message) => println!("cargo::error=could not build bindings/mtwrite: {message}"),
+        Err(message) => println!("cargo::error=could not build the preloaded libraries: {message}"),
     }
 }
 
+/// Builds both; the directory that they are in.
 fn build() -> Result<PathBuf, String> {
     let required = |name: &str| env::var_os(name).ok_or(format!("cargo has not set {name}"));
     let target = required("TARGET")?;
-    let directory = Path::new(&required("OUT_DIR")?).join("mtwrite");
+    let directory = Path::new(&required("OUT_DIR")?).join("preload");
     let mut cargo = Command::new(required("CARGO")?);
-    cargo
-        .args(["build", "--quiet", "--release", "--locked", "--manifest-path"])
-        .arg(Path::new(BINDING).join("Cargo.toml"));
+    cargo.args(["build", "--quiet", "--release", "--locked", "--manifest-path", "../../Cargo.toml"]);
+    for (package, _, _, _) in BINDINGS {
+        cargo.args(["--package", package]);
+    }
     cargo.arg("--target").arg(&target).arg("--target-dir").arg(&directory);
     for name in OF_THE_OUTER_BUILD {
         cargo.env_remove(name);
@@ -50,5 +60,5 @@ fn build() -> Result<PathBuf, String> {
     if !status.success() {
         return Err(format!("cargo ended with {status}"));
     }
-    Ok(directory.join(target).join("release/libmhwrite.so"))
+    Ok(directory.join(target).join("release"))
 }

@@ -23,7 +23,7 @@ pub struct PackageArguments {
     #[arg(long, value_name = "DIR", conflicts_with = "static_too")]
     built: Option<PathBuf>,
 
-    /// Make a tarball for musl too, which runs on any Linux and has no mtwrite
+    /// Make a tarball for musl too, which runs on any Linux and preloads no library (no mtwrite, vmtasks run, numa run)
     #[arg(long = "static")]
     static_too: bool,
 }
@@ -51,7 +51,7 @@ pub fn run(arguments: &PackageArguments) -> Result<(), String> {
         Some(_) => release,
         None => {
             let portable = build(&[(PORTABLE, "1")])?;
-            for program in [Some(&portable.mh), portable.preload.as_ref()].into_iter().flatten() {
+            for program in [&portable.mh].into_iter().chain(&portable.preloads) {
                 needs::check(program, needs::DOCUMENTED)?;
             }
             portable
@@ -76,7 +76,7 @@ fn build_static() -> Result<Programs, String> {
     run_cargo(&[&arguments[..], &["--features", "lzma2-kernel,zstd-finder"]].concat(), &[])?;
     let beside = workspace::release_binary()?;
     let target = beside.ancestors().nth(2).ok_or("the program has no target directory")?;
-    Ok(Programs { mh: target.join(MUSL).join("release/mh"), library: None, preload: None })
+    Ok(Programs { mh: target.join(MUSL).join("release/mh"), library: None, preloads: Vec::new() })
 }
 
 fn run_cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {

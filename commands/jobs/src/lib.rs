@@ -4,9 +4,17 @@ mod crew;
 mod job_slots;
 #[cfg(feature = "mtwrite")]
 mod mtwrite;
+mod numa;
+#[cfg(feature = "mtwrite")]
+mod prefault;
+#[cfg(feature = "mtwrite")]
+mod preload;
+mod vmtasks;
 mod xjobs;
 
 pub use self::crew::ENTRY as CREW;
 #[cfg(feature = "mtwrite")]
 pub use mtwrite::ENTRY as MTWRITE;
+pub use numa::ENTRY as NUMA;
+pub use vmtasks::ENTRY as VMTASKS;
 pub use xjobs::ENTRY as XJOBS;

@@ -1,22 +1,18 @@
 //! `mh mtwrite`: an unmodified program whose files are written by other threads. Finds the library (`bindings/mtwrite`), runs the
 //! program with it and a share of the cores, and says what came of it. What is queued and when is decided in the library.
 
-mod library;
-
-use self::library::Library;
 use crate::crew::run::{self, RunArgs};
+use crate::preload::{Library, Preload, file_in_memory};
 use ::crew::plan::Plan;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use mh_kit::context::{Context, variable};
+use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::{counted, show_plan};
 use mh_kit::shared_args::{ReportFormat, SharedArgs};
-use rustix::fs::{MemfdFlags, memfd_create};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 /// How messages begin.
@@ -24,6 +20,12 @@ const NAME: &str = "mh mtwrite";
 
 /// The registry's line. Signals are the program's.
 pub const ENTRY: Entry = Entry::new("mtwrite", Group::Do, Signals::Own, command, start);
+
+const LIBRARY: Preload = Preload { command: NAME, file_name: "libmhwrite.so", embedded: EMBEDDED };
+#[cfg(has_embedded_library)]
+const EMBEDDED: &[u8] = include_bytes!(env!("MH_MTWRITE_LIBRARY"));
+#[cfg(not(has_embedded_library))]
+const EMBEDDED: &[u8] = &[];
 
 /// What the library does where nothing is said, in bytes; it is its own default.
 const MEMORY_BYTES: u64 = 8 << 20;
@@ -57,7 +59,7 @@ fn command() -> Command {
 fn start(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let mut args = MtwriteArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     args.shared.settle(&context.settings.crew);
-    let library = Library::find()?;
+    let library = LIBRARY.find()?;
     if args.shared.explain {
         show_plan(context, &plan(context, &args, &library.origin()), None)?;
         return Ok(Outcome::Done);
@@ -81,13 +83,8 @@ fn hands(context: &Context, args: &MtwriteArgs) -> usize {
 }
 
 fn variables(context: &Context, args: &MtwriteArgs, library: &Library, ear: &Ear) -> Vec<OsString> {
-    let mut preload = OsString::from("LD_PRELOAD=");
-    preload.push(library.path());
-    if let Some(others) = variable("LD_PRELOAD").filter(|others| !others.is_empty()) {
-        preload.push(":");
-        preload.push(others);
-    }
-    let mut variables = vec![preload, format!("MH_MTWRITE_HANDS={}", hands(context, args)).into(), ear.variable()];
+    let mut variables =
+        vec![library.variable(), format!("MH_MTWRITE_HANDS={}", hands(context, args)).into(), ear.variable()];
     if let Some(bytes) = args.shared.memory {
         variables.push(format!("MH_MTWRITE_MEMORY={bytes}").into());
     }
@@ -107,13 +104,6 @@ fn plan(context: &Context, args: &MtwriteArgs, library: &str) -> Plan {
     plan.choose("library", library, "loaded into the program and all that it starts");
     plan.choose("queued", "new files opened for writing alone", "what else could see them early is made to wait");
     plan
-}
-
-/// A file without a name, and the path by which other processes reach it while this one lives.
-fn file_in_memory(name: &str) -> std::io::Result<(File, String)> {
-    let file = File::from(memfd_create(name, MemfdFlags::CLOEXEC)?);
-    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-    Ok((file, path))
 }
 
 /// Where the library of each process tells that it is there, and at the end what it did.

@@ -34,7 +34,7 @@ pub struct SharedArgs {
 }
 
 /// A run's standing among others. Commands that have more to say about it change the help.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct StandingArgs {
     /// Priority among runs that share the machine (default: the runner's, else the settings file's, else normal)
     #[arg(long, value_enum, value_name = "CLASS", hide_short_help = true)]

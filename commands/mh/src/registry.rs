@@ -9,7 +9,7 @@ use mh_digests::SUM;
 use mh_instruments::{CEILING, FIT, PSTIME, SYSSTAT, SYSTIME};
 #[cfg(feature = "mtwrite")]
 use mh_jobs::MTWRITE;
-use mh_jobs::{CREW, XJOBS};
+use mh_jobs::{CREW, NUMA, VMTASKS, XJOBS};
 use mh_kit::command_line::{self, RefusedLine};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
@@ -44,6 +44,8 @@ pub const COMMANDS: &[Entry] = &[
     LOAD,
     BAKEOFF,
     CREW,
+    VMTASKS,
+    NUMA,
     tour::ENTRY,
     links::ENTRY,
     generate::ENTRY,

@@ -69,7 +69,7 @@ fn write_control(programs: &Programs, layout: &Layout, directory: &Path) -> Resu
     Ok(())
 }
 
-/// The library of `mh mtwrite` unwinds by that of the C compiler.
+/// The libraries that programs load unwind by that of the C compiler.
 fn control_text(installed_kib: u64, (major, minor): needs::Version) -> String {
     let (architecture, _) = architecture();
     format!(

@@ -5,21 +5,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use xtask::workspace::root;
 
+/// Libraries that programs load.
+const PRELOADS: [&str; 2] = ["libmhwrite.so", "libmhprefault.so"];
+
 /// What was built.
 pub struct Programs {
     /// The program.
     pub mh: PathBuf,
     /// The library for programs in C.
     pub library: Option<PathBuf>,
-    /// The library of `mh mtwrite`.
-    pub preload: Option<PathBuf>,
+    /// The libraries that programs load: those of `mh mtwrite` and `mh vmtasks run`.
+    pub preloads: Vec<PathBuf>,
 }
 
 impl Programs {
     /// A build for GNU's C library, all of it in one directory.
     pub fn of_gnu(directory: &Path) -> Self {
         let library = Some(directory.join("libmanyhands.a"));
-        Self { mh: directory.join("mh"), library, preload: Some(directory.join("libmhwrite.so")) }
+        let preloads = PRELOADS.map(|file| directory.join(file)).to_vec();
+        Self { mh: directory.join("mh"), library, preloads }
     }
 }
 
@@ -69,8 +73,8 @@ impl Layout {
             layout.add(Source::Program(library.clone()), "lib/libmanyhands.a");
             layout.add(Source::File(root().join("bindings/c/include/manyhands.h")), "include/manyhands.h");
         }
-        if let Some(preload) = &programs.preload {
-            layout.add(Source::Program(preload.clone()), "lib/manyhands/libmhwrite.so");
+        for preload in &programs.preloads {
+            layout.add(Source::Program(preload.clone()), &format!("lib/manyhands/{}", name(preload)?));
         }
         for page in pages(Place::Manual)? {
             let section = page.extension().and_then(|section| section.to_str()).ok_or("a page without a section")?;
@@ -216,7 +220,13 @@ mod tests {
             targets.dedup();
             assert_eq!(targets.len(), all);
             let zsh = format!("share/zsh/{zsh}/_mh");
-            for expected in ["bin/mh", "share/man/man1/mh.1.gz", "lib/manyhands/libmhwrite.so", &zsh] {
+            for expected in [
+                "bin/mh",
+                "share/man/man1/mh.1.gz",
+                "lib/manyhands/libmhwrite.so",
+                "lib/manyhands/libmhprefault.so",
+                &zsh,
+            ] {
                 assert!(targets.contains(&Path::new(expected)), "{expected}");
             }
         }
@@ -225,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_static_program_comes_without_libraries() {
-        let programs = Programs { mh: "/none/mh".into(), library: None, preload: None };
+        let programs = Programs { mh: "/none/mh".into(), library: None, preloads: Vec::new() };
         let layout = Layout::new(&programs, System::Any).expect("the project has generated pages");
         // The service manager's directory is below lib, too; its unit is no library.
         let is_library = |target: &Path| target.starts_with("lib") && !target.starts_with("lib/systemd");

@@ -17,8 +17,11 @@ pub fn c_library(program: &Path) -> Result<Version, String> {
 
 /// The lowest version that all of them run with.
 pub fn of_all(programs: &Programs) -> Result<Version, String> {
-    let preload = programs.preload.as_deref().map_or(Ok((0, 0)), c_library)?;
-    Ok(c_library(&programs.mh)?.max(preload))
+    [&programs.mh]
+        .into_iter()
+        .chain(&programs.preloads)
+        .map(|program| c_library(program))
+        .try_fold((0, 0), |most, needed| Ok(needed?.max(most)))
 }
 
 /// An error if `program` needs more than `version`.

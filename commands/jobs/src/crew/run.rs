@@ -90,6 +90,21 @@ impl RunArgs {
         }
     }
 
+    /// For the command `name`, whose program is like any other to the kernel and to other runs.
+    #[cfg_attr(not(feature = "mtwrite"), expect(dead_code, reason = "as run_beside"))]
+    pub fn unheld(name: &'static str, command: Vec<OsString>, variables: Vec<OsString>) -> Self {
+        Self {
+            standing: StandingArgs::default(),
+            hands: None,
+            what: None,
+            jobserver: SlotStyle::Off,
+            explain: false,
+            command,
+            variables,
+            name,
+        }
+    }
+
     fn class(&self) -> Priority {
         self.standing.priority().class()
     }
@@ -115,16 +130,46 @@ enum End {
 }
 
 /// Runs the program.
-pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure> {
+pub fn run(context: &mut Context, args: RunArgs) -> Result<Outcome, Failure> {
+    run_as(context, args, IsHeld::Yes, |_context| Ok(())).map(|(outcome, _nothing)| outcome)
+}
+
+/// Runs the program on all CPUs, without a share of the cores; beside it is what `begin` starts, after the supervisor has been divided off,
+/// so that it may have threads.
+#[cfg_attr(
+    not(feature = "mtwrite"),
+    expect(dead_code, reason = "programs with a preloaded library alone are run this way")
+)]
+pub fn run_beside<Beside>(
+    context: &mut Context,
+    args: RunArgs,
+    begin: impl FnOnce(&Context) -> Result<Beside, Failure>,
+) -> Result<(Outcome, Option<Beside>), Failure> {
+    run_as(context, args, IsHeld::No, begin)
+}
+
+/// Whether a program is held to a share of the cores.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IsHeld {
+    Yes,
+    No,
+}
+
+fn run_as<Beside>(
+    context: &mut Context,
+    mut args: RunArgs,
+    is_held: IsHeld,
+    begin: impl FnOnce(&Context) -> Result<Beside, Failure>,
+) -> Result<(Outcome, Option<Beside>), Failure> {
     args.standing.settle(&context.settings.crew);
     let args = &args;
     if args.explain {
         mh_kit::report::show_plan(context, &plan(context, args), None)?;
-        return Ok(Outcome::Done);
+        return Ok((Outcome::Done, None));
     }
     let path = match find(args) {
         Ok(path) => path,
-        Err(fault) => return Ok(not_started(context, args, &fault)),
+        Err(fault) => return Ok((not_started(context, args, &fault), None)),
     };
     let divided = sys::guard::divide(FOR_ANOTHER);
     if let Err(error) = &divided {
@@ -140,7 +185,8 @@ pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure>
     let surroundings = surroundings.map_err(|error| environment(&error))?;
     let surroundings = sharing::reserve(context, surroundings, args.class());
     let allowed: Vec<usize> = surroundings.cpus.iter().collect();
-    let proxy = proxy(context, args, surroundings);
+    let beside = begin(context)?;
+    let proxy = if is_held == IsHeld::Yes { proxy(context, args, surroundings) } else { None };
     let guest = Tree {
         root: getpid(),
         stopped: Mutex::default(),
@@ -159,7 +205,7 @@ pub fn run(context: &mut Context, mut args: RunArgs) -> Result<Outcome, Failure>
         let message = format!("could not hold all its processes to its CPUs: {words}");
         context.messages.warning(args.name, &message, &[]);
     }
-    Ok(outcome(context, args, &end))
+    Ok((outcome(context, args, &end), Some(beside)))
 }
 
 fn outcome(context: &Context, args: &RunArgs, end: &End) -> Outcome {

@@ -1,0 +1,82 @@
+//! Addresses that the program has set aside without access (PROT_NONE), so that mprotect(2) on a part of them is known to commit memory.
+//! A table without locks: a thread that finds a place half-written takes it for empty, and the mapping is then merely not populated.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// LIMIT: reservations that are remembered at once.
+const PLACES: usize = 64;
+
+/// One of them; `end` is 0 while the place is free.
+struct Place {
+    start: AtomicUsize,
+    end: AtomicUsize,
+}
+
+/// All that are known.
+pub struct Reservations {
+    places: [Place; PLACES],
+}
+
+impl Reservations {
+    /// None known.
+    pub const fn new() -> Self {
+        Self { places: [const { Place { start: AtomicUsize::new(0), end: AtomicUsize::new(0) } }; PLACES] }
+    }
+
+    /// Remembers one. Where there is no place, it is not remembered.
+    pub fn add(&self, start: usize, bytes: usize) {
+        for place in &self.places {
+            if place.end.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                place.start.store(start, Ordering::Release);
+                place.end.store(start.saturating_add(bytes), Ordering::Release);
+                return;
+            }
+        }
+    }
+
+    /// Whether all of a range lies in one of them.
+    pub fn covers(&self, start: usize, bytes: usize) -> bool {
+        self.places.iter().any(|place| {
+            let end = place.end.load(Ordering::Acquire);
+            end > 1 && place.start.load(Ordering::Acquire) <= start && start.saturating_add(bytes) <= end
+        })
+    }
+
+    /// Forgets those that begin in a range that is unmapped.
+    pub fn forget(&self, start: usize, bytes: usize) {
+        for place in &self.places {
+            let (end, first) = (place.end.load(Ordering::Acquire), place.start.load(Ordering::Acquire));
+            if end > 1 && start <= first && first < start.saturating_add(bytes) {
+                let _another_thread_did = place.end.compare_exchange(end, 0, Ordering::AcqRel, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_reserved_is_covered_until_it_is_unmapped() {
+        let known = Reservations::new();
+        known.add(0x1000, 0x1000);
+        known.add(0x8000, 0x4000);
+        assert!(known.covers(0x9000, 0x1000) && known.covers(0x1000, 0x1000));
+        assert!(!known.covers(0xb000, 0x2000) && !known.covers(0x800, 0x1000));
+        known.forget(0x8000, 0x4000);
+        assert!(!known.covers(0x9000, 0x1000) && known.covers(0x1000, 0x1000));
+    }
+
+    #[test]
+    fn a_full_table_remembers_no_more_and_takes_again_what_was_freed() {
+        let known = Reservations::new();
+        for number in 1..=PLACES + 1 {
+            known.add(number << 12, 0x1000);
+        }
+        assert!(!known.covers((PLACES + 1) << 12, 0x1000));
+        known.forget(1 << 12, 0x1000);
+        known.add((PLACES + 1) << 12, 0x1000);
+        assert!(known.covers((PLACES + 1) << 12, 0x1000));
+    }
+}

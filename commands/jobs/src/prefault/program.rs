@@ -1,0 +1,103 @@
+//! Whether a program can load a library at all, from the head of its file (elf(5)).
+
+use mh_kit::context::variable;
+use mh_kit::failure::Failure;
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Set-user-ID and set-group-ID.
+const SET_ID: u32 = 0o6000;
+
+/// LIMIT: program headers within this many bytes are looked at; linkers put them at the begin.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// Why a program would pass the library by, as text that reads after its name; none where it loads it, or that is not known.
+/// Set-ID programs are refused: the loader ignores preloaded libraries for them, and rightly.
+pub fn check(name: &'static str, command: &[OsString]) -> Result<Option<&'static str>, Failure> {
+    let Some(path) = command.first().and_then(|word| find(Path::new(word))) else { return Ok(None) };
+    let Ok(status) = std::fs::metadata(&path) else { return Ok(None) };
+    if status.permissions().mode() & SET_ID != 0 {
+        return Err(Failure::Environment {
+            command: name,
+            message: format!(
+                "run {}: it is set-user-ID or set-group-ID, and the loader ignores preloaded libraries in such programs",
+                terminal::quote(&path)
+            ),
+        });
+    }
+    let mut head = Vec::new();
+    let _not_known_then = std::fs::File::open(&path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    Ok(is_static(&head).then_some("is a static program, which loads no library"))
+}
+
+fn find(program: &Path) -> Option<PathBuf> {
+    if program.components().count() > 1 || program.is_absolute() {
+        return Some(program.to_owned());
+    }
+    let directories = variable("PATH")?;
+    std::env::split_paths(&directories).map(|directory| directory.join(program)).find(|path| path.is_file())
+}
+
+/// Whether it is a 64-bit little-endian ELF program without an interpreter.
+fn is_static(head: &[u8]) -> bool {
+    const INTERPRETER: u32 = 3;
+    let word = |at: usize, bytes: usize| -> Option<u64> {
+        let field = head.get(at..at.checked_add(bytes)?)?;
+        Some(field.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+    };
+    let is_known = head.starts_with(b"\x7fELF\x02\x01") && matches!(word(16, 2), Some(2 | 3));
+    let (Some(first), Some(size), Some(count)) = (word(32, 8), word(54, 2), word(56, 2)) else { return false };
+    let kinds = (0..count).map(|number| {
+        let at = usize::try_from(first.checked_add(number * size)?).ok()?;
+        word(at, 4)
+    });
+    let kinds: Option<Vec<u64>> = kinds.collect();
+    is_known && kinds.is_some_and(|kinds| !kinds.is_empty() && !kinds.contains(&u64::from(INTERPRETER)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(kinds: &[u32]) -> Vec<u8> {
+        let mut head = vec![0; 64];
+        head[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        head[16] = 2;
+        head[32] = 64;
+        head[54] = 56;
+        head[56] = u8::try_from(kinds.len()).expect("few");
+        for kind in kinds {
+            head.extend(kind.to_le_bytes());
+            head.extend([0; 52]);
+        }
+        head
+    }
+
+    #[test]
+    fn a_program_without_interpreter_is_static() {
+        assert!(is_static(&program(&[1, 1])));
+        assert!(!is_static(&program(&[6, 3, 1])));
+    }
+
+    #[test]
+    fn what_is_no_program_or_is_cut_off_is_not_called_static() {
+        let whole = program(&[1, 1]);
+        for length in 0..whole.len() - 52 {
+            assert!(!is_static(&whole[..length]), "{length}");
+        }
+        assert!(!is_static(b"#!/bin/sh\n") && !is_static(&program(&[])));
+    }
+
+    #[test]
+    fn set_id_programs_are_refused_and_others_are_not() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("program");
+        std::fs::write(&path, program(&[3])).expect("written");
+        let check = || check("mh vmtasks run", &[path.clone().into_os_string()]);
+        assert!(matches!(check(), Ok(None)));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o4755)).expect("ours");
+        assert!(check().is_err());
+    }
+}
