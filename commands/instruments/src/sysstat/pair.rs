@@ -34,9 +34,9 @@ pub struct PairArgs {
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = parse_within, conflicts_with = "viewer")]
     within: Duration,
 
-    /// The port at which the viewer waits
-    #[arg(long, value_name = "PORT", default_value_t = PAIRING_PORT)]
-    port: u16,
+    /// The port at which the viewer waits [default: 7765]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
 }
 
 /// LIMIT: a code is short, so that it must not be good for long.
@@ -64,7 +64,7 @@ fn offer(command: &'static str, places: &FleetPlaces, args: &PairArgs) -> Result
     let file = FleetKeyFile::read(&places.key).map_err(failed)?;
     let file = file.ok_or_else(|| refuse("find your fleet's key: mh sysstat key --new NAME makes one"))?;
     let code = PairingCode::generate().map_err(failed)?;
-    let offer = PairingOffer::open(args.port, code.clone()).map_err(failed)?;
+    let offer = PairingOffer::open(args.port.unwrap_or(PAIRING_PORT), code.clone()).map_err(failed)?;
     let own = terminal::printable(&standing_facts().name).into_owned();
     let port = if offer.port() == PAIRING_PORT { String::new() } else { format!(":{}", offer.port()) };
     let seconds = args.within.as_secs();
@@ -107,7 +107,8 @@ fn offer(command: &'static str, places: &FleetPlaces, args: &PairArgs) -> Result
 /// The host's side.
 fn join_fleet(command: &'static str, places: &FleetPlaces, viewer: &str, args: &PairArgs) -> Result<Outcome, Failure> {
     let failed = |error: ::fleet::Error| failure(command, &error);
-    let addresses = addresses(viewer, args.port).map_err(|error| Failure::Environment {
+    let place = ViewerPlace::parse(viewer, args.port).map_err(|message| Failure::Usage { command, message })?;
+    let addresses = place.addresses().map_err(|error| Failure::Environment {
         command,
         message: format!("find {}: {}", terminal::quote_text(viewer), sys::error_text::message(&error)),
     })?;
@@ -123,14 +124,33 @@ fn join_fleet(command: &'static str, places: &FleetPlaces, viewer: &str, args: &
     print_as(command, &text).map(|()| Outcome::Done)
 }
 
-/// `HOST`, `HOST:PORT`, or an address of IPv6 with or without brackets.
-fn addresses(viewer: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
-    let bare = viewer.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(viewer);
-    let is_address = bare.parse::<std::net::IpAddr>().is_ok();
-    let viewer = if is_address { bare } else { viewer };
-    let has_port = !is_address && viewer.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    let found = if has_port { viewer.to_socket_addrs()? } else { (viewer, port).to_socket_addrs()? };
-    Ok(found.collect())
+/// Where a viewer waits.
+#[derive(Debug, PartialEq, Eq)]
+struct ViewerPlace<'a> {
+    host: &'a str,
+    port: u16,
+}
+
+impl<'a> ViewerPlace<'a> {
+    /// `HOST`, `HOST:PORT`, or an address of IPv6 with or without brackets; `--port` may not say otherwise.
+    fn parse(viewer: &'a str, option: Option<u16>) -> Result<Self, String> {
+        let bare = |host: &'a str| host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+        let is_address = bare(viewer).parse::<std::net::IpAddr>().is_ok();
+        let divided = viewer.rsplit_once(':').filter(|_| !is_address);
+        let typed = divided.and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?)));
+        match (typed, option) {
+            (Some((_, port)), Some(option)) if port != option => {
+                let viewer = terminal::quote_text(viewer);
+                Err(format!("--port {option} contradicts the port in {viewer}; give one of them"))
+            }
+            (Some((host, port)), _) => Ok(Self { host: bare(host), port }),
+            (None, option) => Ok(Self { host: bare(viewer), port: option.unwrap_or(PAIRING_PORT) }),
+        }
+    }
+
+    fn addresses(&self) -> std::io::Result<Vec<SocketAddr>> {
+        Ok((self.host, self.port).to_socket_addrs()?.collect())
+    }
 }
 
 /// The code as typed. It is no argument: everybody on a host sees those.
@@ -153,11 +173,27 @@ mod tests {
 
     #[test]
     fn a_viewer_is_an_address_with_or_without_a_port() {
-        let of = |text| addresses(text, 7765).map(|all| all[0].to_string()).ok();
+        let of = |text| {
+            let place = ViewerPlace::parse(text, None).expect("no contradiction");
+            place.addresses().map(|all| all[0].to_string()).ok()
+        };
         assert_eq!(of("127.0.0.1"), Some("127.0.0.1:7765".to_owned()));
         assert_eq!(of("127.0.0.1:9"), Some("127.0.0.1:9".to_owned()));
         assert_eq!((of("::1"), of("[::1]:9")), (Some("[::1]:7765".to_owned()), Some("[::1]:9".to_owned())));
         assert_eq!(of("[::1]"), of("::1"));
+    }
+
+    #[test]
+    fn a_port_that_is_given_twice_may_not_differ() {
+        let port = |viewer, option| ViewerPlace::parse(viewer, option).map(|place| place.port);
+        assert_eq!(
+            (port("web7", Some(10)), port("web7:10", Some(10)), port("::1", Some(10))),
+            (Ok(10), Ok(10), Ok(10))
+        );
+        for viewer in ["web7:9", "[::1]:9", "127.0.0.1:9"] {
+            let refused = port(viewer, Some(10)).expect_err("a contradiction");
+            assert!(refused.starts_with("--port 10 contradicts the port in") && refused.contains(viewer), "{refused}");
+        }
     }
 
     #[test]
