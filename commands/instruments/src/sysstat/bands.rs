@@ -5,7 +5,7 @@ pub mod figures;
 
 use super::line::{TintedLine, age, count, latency, limit, millions, percent, size, whole_percent};
 use super::usual::{Deviation, Figure, Usual};
-use figures::{DiskFigures, group_deviations, memory_used, sent_again, wire};
+use figures::{DiskFigures, group_deviations, memory_available, memory_used, memory_used_bytes, sent_again, wire};
 use observe::host::fields::*;
 use observe::host::interval::HostInterval;
 use observe::host::recording::HostFacts;
@@ -197,9 +197,7 @@ pub fn memory(interval: &HostInterval<'_>, usual: Option<&Usual>) -> Vec<TintedL
     let gauge = |field| interval.gauge(field);
     let Some(total) = gauge(MEM_TOTAL).filter(|total| *total > 0) else { return Vec::new() };
     let of = |field| gauge(field).unwrap_or(0);
-    let available = gauge(MEM_AVAILABLE).unwrap_or_else(|| of(MEM_FREE));
-    // What programs cannot have: cache is given up when it is needed.
-    let used = total.saturating_sub(available);
+    let (available, used) = (memory_available(interval), memory_used_bytes(interval));
     let cache = of(MEM_CACHED).saturating_add(of(MEM_BUFFERS)).saturating_sub(of(MEM_SHARED));
     let short = 1.0 - available as f64 / total as f64;
     let far = memory_used(interval).and_then(|used| deviation(usual, Figure::MemoryUsed, used));

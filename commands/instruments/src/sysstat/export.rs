@@ -1,5 +1,6 @@
 //! An interval for programs and pipes: a line as vmstat prints, CSV, JSON, all metrics with their meaning. Pure but for `write_view`.
 
+use super::bands::figures::memory_available;
 use super::bands::{PARTS, busy, cpu_shares};
 use super::line::{TintedLine, age, count, millions, percent, size, whole_percent};
 use super::session::ShownMoment;
@@ -83,7 +84,7 @@ impl Figures {
             runnable: gauge(RUNNABLE) as f64,
             switches: rate(SWITCHES),
             pressure: [PSI_CPU_SOME, PSI_MEMORY_SOME, PSI_IO_SOME].map(|field| interval.share(field).unwrap_or(0.0)),
-            available: interval.gauge(MEM_AVAILABLE).unwrap_or_else(|| gauge(MEM_FREE)),
+            available: memory_available(interval),
             swap_used: gauge(SWAP_TOTAL).saturating_sub(gauge(SWAP_FREE)),
             read: sum(DISK_READ),
             written: sum(DISK_WRITTEN),

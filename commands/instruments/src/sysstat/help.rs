@@ -29,9 +29,9 @@ pub const KEYS: &[&str] = &[
     "cpu     share of all CPUs, then parts of it: programs, kernel, interrupts, stolen by the hypervisor, idle with a disk awaited.",
     "        (±) how far the parts may be off: they are counted by ticks. runq: threads that run or could. psi: share of the time in",
     "        which some thread waited.",
-    "mem     in use of all; app: programs' own; file: cache; free for use: what programs can have without swapping. 1K is 1024 bytes.",
+    "mem     used of all; used: all but what is free for use, which programs can have without swapping; app: programs' own; file: cache.",
     "disk    util: share of the time with a request under way; await: mean time of a request; queue: mean number under way.",
     "%core   of one core; ± how far that may be off; %host: of all CPUs; wait%: could run and had no CPU; rss: resident memory;",
     "        from 120 columns on nice value, virt: addresses, mem%: rss of all memory, cpu time: since it began.",
-    "        MB/s: from and to storage, a million bytes (of your processes, or of all as root).",
+    "        MB/s: from and to storage, a million bytes (of your processes, or of all as root). Elsewhere 1K is 1024 bytes.",
 ];

@@ -1,7 +1,7 @@
 //! What happened between two snapshots of one host: rates of counters. A counter that ran backwards (a device that went and came
 //! back, a 32-bit counter that wrapped) has no rate in that interval.
 
-use super::fields::FieldId;
+use super::fields::{FieldId, PSI_CPU_SOME, PSI_IO_FULL, PSI_IO_SOME, PSI_IRQ_FULL, PSI_MEMORY_FULL, PSI_MEMORY_SOME};
 use super::snapshot::Snapshot;
 use super::values::{InstanceId, WHOLE};
 
@@ -13,6 +13,11 @@ pub struct HostInterval<'a> {
     /// The one that is told of.
     pub later: &'a Snapshot,
 }
+
+/// Times in which something waited: no more of them than time passes. The kernel adds up a wait when it ends or is looked at, so that over
+/// a short interval it may report more.
+const WAITING_TIMES: [FieldId; 6] =
+    [PSI_CPU_SOME, PSI_MEMORY_SOME, PSI_MEMORY_FULL, PSI_IO_SOME, PSI_IO_FULL, PSI_IRQ_FULL];
 
 impl<'a> HostInterval<'a> {
     /// Between two snapshots.
@@ -59,7 +64,8 @@ impl<'a> HostInterval<'a> {
 
     /// By how much a counter grew, a second.
     pub fn rate_of(&self, field: FieldId, instance: InstanceId) -> Option<f64> {
-        Some(self.growth_of(field, instance)? as f64 / self.seconds()?)
+        let rate = self.growth_of(field, instance)? as f64 / self.seconds()?;
+        Some(if WAITING_TIMES.contains(&field) { rate.min(1e9) } else { rate })
     }
 
     /// Nanoseconds of a counter as a share of the time: of a CPU, of a disk. May be above 1 where many are added up.
@@ -82,7 +88,7 @@ impl<'a> HostInterval<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::fields::{DISK_BUSY, DISK_READ, SWITCHES};
+    use crate::host::fields::{CPU_USER, DISK_BUSY, DISK_READ, SWITCHES};
     use crate::host::snapshot::HostMoment;
     use crate::host::values::InstanceNames;
     use std::sync::Arc;
@@ -112,6 +118,21 @@ mod tests {
         assert_eq!((interval.seconds(), interval.rate(SWITCHES)), (Some(2.0), Some(10.0)));
         assert_eq!(interval.rate_of(DISK_READ, vda), None, "it ran backwards");
         assert_eq!((interval.share_of(DISK_BUSY, vda), interval.gauge(SWITCHES)), (Some(0.25), Some(30)));
+    }
+
+    #[test]
+    fn nothing_waits_for_more_than_the_time_that_passes() {
+        let (mut earlier, mut later) = (snapshot(1_000_000_000, "vda", &[]), snapshot(2_000_000_000, "vda", &[]));
+        for field in WAITING_TIMES.into_iter().chain([CPU_USER]) {
+            earlier.values.push(field, WHOLE, 7);
+            later.values.push(field, WHOLE, 1_030_000_007);
+        }
+        [&mut earlier, &mut later].into_iter().for_each(|snapshot| snapshot.values.sort());
+        let interval = HostInterval::new(Some(&earlier), &later);
+        for field in WAITING_TIMES {
+            assert_eq!((interval.share(field), interval.rate(field)), (Some(1.0), Some(1e9)));
+        }
+        assert_eq!(interval.share(CPU_USER), Some(1.03), "of several CPUs");
     }
 
     #[test]

@@ -65,10 +65,20 @@ pub fn wire(interval: &HostInterval<'_>, interface: InstanceId) -> [f64; 2] {
     [NET_RECEIVED, NET_SENT].map(|field| interval.rate_of(field, interface).unwrap_or(0.0) * 8.0)
 }
 
-/// Share of memory that programs cannot have.
+/// Bytes that programs can have without swapping; of a kernel that does not report them those with nothing in them.
+pub fn memory_available(interval: &HostInterval<'_>) -> u64 {
+    interval.gauge(MEM_AVAILABLE).or_else(|| interval.gauge(MEM_FREE)).unwrap_or(0)
+}
+
+/// Bytes that programs cannot have. This is what "used" means everywhere: cache is given up when it is needed.
+pub fn memory_used_bytes(interval: &HostInterval<'_>) -> u64 {
+    interval.gauge(MEM_TOTAL).unwrap_or(0).saturating_sub(memory_available(interval))
+}
+
+/// The same as a share of all memory.
 pub fn memory_used(interval: &HostInterval<'_>) -> Option<f64> {
     let total = interval.gauge(MEM_TOTAL).filter(|total| *total > 0)?;
-    Some(1.0 - interval.gauge(MEM_AVAILABLE)? as f64 / total as f64)
+    Some(memory_used_bytes(interval) as f64 / total as f64)
 }
 
 /// Share of TCP segments that were sent again.

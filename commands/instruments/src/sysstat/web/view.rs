@@ -66,8 +66,8 @@ pub fn point(interval: &HostInterval<'_>) -> [f64; POINT_COLUMNS.len()] {
         io,
         gauge(MEM_APP),
         cache,
-        gauge(MEM_TOTAL) - gauge(MEM_FREE),
-        interval.gauge(MEM_AVAILABLE).map_or_else(|| gauge(MEM_FREE), |bytes| bytes as f64),
+        figures::memory_used_bytes(interval) as f64,
+        figures::memory_available(interval) as f64,
         sum(DISK_READ, &any),
         sum(DISK_WRITTEN, &any),
         sum(NET_RECEIVED, &wire),
@@ -197,9 +197,9 @@ fn memory(interval: &HostInterval<'_>) -> Value {
     let of = |field| interval.gauge(field).unwrap_or(0);
     let rate = |field| interval.rate(field).map(short);
     json!({
-        "total": of(MEM_TOTAL), "used": of(MEM_TOTAL).saturating_sub(of(MEM_FREE)), "app": of(MEM_APP),
+        "total": of(MEM_TOTAL), "used": figures::memory_used_bytes(interval), "free": of(MEM_FREE), "app": of(MEM_APP),
         "cache": of(MEM_CACHED).saturating_add(of(MEM_BUFFERS)).saturating_sub(of(MEM_SHARED)),
-        "available": interval.gauge(MEM_AVAILABLE).unwrap_or_else(|| of(MEM_FREE)), "shared": of(MEM_SHARED),
+        "available": figures::memory_available(interval), "shared": of(MEM_SHARED),
         "slab": of(MEM_SLAB).saturating_add(of(MEM_SLAB_CACHE)), "huge": of(HUGE_TOTAL), "arc": of(MEM_ARC),
         "dirty": of(MEM_DIRTY).saturating_add(of(MEM_WRITEBACK)), "swap_total": of(SWAP_TOTAL),
         "swap_used": of(SWAP_TOTAL).saturating_sub(of(SWAP_FREE)), "swapped_in": rate(SWAPPED_IN),
@@ -208,12 +208,20 @@ fn memory(interval: &HostInterval<'_>) -> Value {
     })
 }
 
-/// Rows with the largest of what they are sorted by first, and how many there are.
-fn largest(mut rows: Vec<(f64, Value)>) -> Value {
-    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+/// A row, and by what it is sorted.
+struct SortedRow {
+    /// Whether it comes first, also at rest: it does what is not usual for it, or does not answer.
+    is_marked: bool,
+    size: f64,
+    row: Value,
+}
+
+/// Marked rows first, then those with the largest of what they are sorted by, and how many there are.
+fn largest(mut rows: Vec<SortedRow>) -> Value {
+    rows.sort_by(|one, other| other.is_marked.cmp(&one.is_marked).then(other.size.total_cmp(&one.size)));
     let count = rows.len();
     rows.truncate(ROWS_MAX);
-    json!({"count": count, "rows": rows.into_iter().map(|(_, row)| row).collect::<Vec<_>>()})
+    json!({"count": count, "rows": rows.into_iter().map(|row| row.row).collect::<Vec<_>>()})
 }
 
 fn disks(interval: &HostInterval<'_>, usual: &Usual) -> Value {
@@ -222,14 +230,15 @@ fn disks(interval: &HostInterval<'_>, usual: &Usual) -> Value {
         let (reads, writes) = (rate(DISK_READS), rate(DISK_WRITES));
         let busy = interval.share_of(DISK_BUSY, disk)?;
         let waited_s = (rate(DISK_READ_TIME) + rate(DISK_WRITE_TIME)) / 1e9;
+        let far = DiskFigures::of(interval, disk)?.deviations(Some(usual), name);
         let await_s = (reads + writes > 0.0).then(|| waited_s / (reads + writes));
         let row = json!({
             "name": printable(name), "busy": short(busy.min(1.0)), "reads": short(reads), "writes": short(writes),
             "read": short(rate(DISK_READ)), "written": short(rate(DISK_WRITTEN)), "await_s": await_s.map(short),
             "queue": interval.share_of(DISK_QUEUE, disk).map(short),
-            "far": DiskFigures::of(interval, disk)?.deviations(Some(usual), name).map(mark),
+            "far": far.map(mark),
         });
-        Some((busy, row))
+        Some(SortedRow { is_marked: far.iter().any(Option::is_some), size: busy, row })
     };
     largest(interval.instances(DISK_BUSY).filter_map(row).collect())
 }
@@ -239,15 +248,16 @@ fn file_systems(interval: &HostInterval<'_>, filling: &[(String, f64)], usual: &
         let used = file_system_use(interval, instance)?;
         let full_s = filling.iter().find(|(name, _)| name == place).map(|(_, seconds)| short(*seconds));
         let bytes = |field| interval.gauge_of(field, instance);
+        let far = usual.deviation(Figure::FileSystemUsed, place, used);
         let row = json!({
             "name": printable(place), "used": short(used), "size": bytes(FS_SIZE), "free": bytes(FS_FREE), "full_s": full_s,
-            "is_silent": false, "far": mark(usual.deviation(Figure::FileSystemUsed, place, used)),
+            "is_silent": false, "far": mark(far),
         });
-        Some((used, row))
+        Some(SortedRow { is_marked: far.is_some(), size: used, row })
     };
     let silent = interval.instances(FS_SILENT).map(|(_, place)| {
         let row = json!({"name": printable(place), "used": null, "size": null, "free": null, "full_s": null, "is_silent": true});
-        (f64::INFINITY, row)
+        SortedRow { is_marked: true, size: f64::INFINITY, row }
     });
     largest(interval.instances(FS_SIZE).filter_map(row).chain(silent).collect())
 }
@@ -265,7 +275,7 @@ fn network(interval: &HostInterval<'_>, usual: &Usual) -> Value {
             "speed_mbit": interval.gauge_of(NET_SPEED, interface),
             "far": far.map(mark),
         });
-        (received + sent, row)
+        SortedRow { is_marked: far.iter().any(Option::is_some), size: received + sent, row }
     };
     largest(interval.instances(NET_RECEIVED).map(row).collect())
 }
@@ -289,7 +299,8 @@ fn groups(interval: &HostInterval<'_>, usual: &Usual) -> Value {
             "throttled": interval.growth_of(GROUP_THROTTLED, group),
             "far": figures::group_deviations(interval, Some(usual), group).map(mark),
         });
-        Some((cores, row))
+        // By what they use, as on the screens.
+        Some(SortedRow { is_marked: false, size: cores, row })
     };
     largest(interval.instances(GROUP_USED).filter_map(row).collect())
 }
@@ -417,6 +428,53 @@ mod tests {
     }
 
     #[test]
+    fn disks_links_and_file_systems_with_a_mark_come_first_also_at_rest() {
+        let look = |second: u64, rests: bool| {
+            let mut names = InstanceNames::default();
+            let [sda, sdb, eth0, eth1, root, home] =
+                ["sda", "sdb", "eth0", "eth1", "/", "/home"].map(|name| names.number(name).expect("room"));
+            let mut snapshot = Snapshot { names: Arc::new(names), ..Snapshot::default() };
+            let now = second * 1_000_000_000;
+            (snapshot.at.monotonic_ns, snapshot.at.boot_ns) = (now, now);
+            // What was busy until the last second, and rests in that.
+            let until = if rests { now - 1_000_000_000 } else { now };
+            let values = [
+                (CPU_USER, WHOLE, now / 10),
+                (CPU_IDLE, WHOLE, now / 10 * 9),
+                (DISK_BUSY, sda, now / 2),
+                (DISK_BUSY, sdb, until / 10 * 9),
+                (NET_RECEIVED, eth0, now / 1_000),
+                (NET_RECEIVED, eth1, until / 100),
+                (FS_SIZE, root, 1_000),
+                (FS_USED, root, 900),
+                (FS_FREE, root, 100),
+                (FS_SIZE, home, 1_000),
+                (FS_USED, home, if rests { 300 } else { 100 }),
+                (FS_FREE, home, if rests { 700 } else { 900 }),
+            ];
+            values.into_iter().for_each(|(field, of, value)| snapshot.values.push(field, of, value));
+            snapshot.values.sort();
+            snapshot
+        };
+        let mut usual = Usual::default();
+        for second in (5..=300).step_by(5) {
+            let (earlier, later) = (look(second - 1, false), look(second, false));
+            usual.note(later.at.boot_ns, figures::all(&HostInterval::new(Some(&earlier), &later)));
+        }
+        let names = |later: &Snapshot| {
+            let earlier = look(300, false);
+            let known = (&HostFacts::default(), &Accounts::default());
+            let shown = frame(&HostInterval::new(Some(&earlier), later), known, &[], &usual);
+            ["disks", "network", "file_systems"].map(|what| {
+                let rows = shown[what]["rows"].as_array().expect("rows").iter();
+                rows.map(|row| row["name"].as_str().expect("text").to_owned()).collect::<Vec<_>>().join(" ")
+            })
+        };
+        assert_eq!(names(&look(301, false)), ["sdb sda", "eth1 eth0", "/ /home"], "all is as usual");
+        assert_eq!(names(&look(301, true)), ["sdb sda", "eth1 eth0", "/home /"], "what rests is not usual");
+    }
+
+    #[test]
     fn many_processes_are_the_busiest_and_the_largest() {
         let all = (0..2000).map(|pid| process(pid, 2000 - pid, u64::from(pid), &"x".repeat(999))).collect();
         let snapshot = Snapshot { processes: all, ..Snapshot::default() };
@@ -450,5 +508,24 @@ mod tests {
         let point = point(&interval);
         let column = |name| point[POINT_COLUMNS.iter().position(|column| *column == name).expect("a column")];
         assert_eq!((column("time_s"), column("usr"), column("used"), column("psi_io")), (2.0, 0.25, 60.0, 0.0));
+    }
+
+    #[test]
+    fn used_memory_is_what_programs_cannot_have_here_and_on_the_screens() {
+        let mut snapshot = Snapshot::default();
+        for (field, gib) in [(MEM_TOTAL, 20), (MEM_FREE, 2), (MEM_AVAILABLE, 15), (MEM_CACHED, 12)] {
+            snapshot.values.push(field, WHOLE, gib << 30);
+        }
+        snapshot.values.sort();
+        let interval = HostInterval::new(None, &snapshot);
+        let used = point(&interval)[POINT_COLUMNS.iter().position(|column| *column == "used").expect("a column")];
+        let memory = memory(&interval);
+        assert_eq!(
+            (&memory["used"], &memory["free"], used as u64),
+            (&json!(5_u64 << 30), &json!(2_u64 << 30), 5 << 30)
+        );
+        let line = crate::sysstat::bands::memory(&interval, None)[0].text(terminal::Colour::Off);
+        assert!(line.starts_with("mem  5.0G/20.0G "), "{line}");
+        assert_eq!(figures::memory_used(&interval), Some(0.25));
     }
 }

@@ -100,13 +100,14 @@ function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-// Words and figures in a row; a figure that is notable has a class.
+// Words and figures in a row; a figure that is notable has a class, and one whose name says too little a title.
 function line(id, parts) {
   const nodes = [];
   for (const part of parts) {
     if (!part) continue;
-    const [name, value, className] = part;
+    const [name, value, className, title] = part;
     const figure = element("span", "figure");
+    if (title) figure.title = title;
     if (name) figure.append(element("span", "dim", name + " "));
     figure.append(element("span", className || "", value));
     nodes.push(figure, document.createTextNode(" "));
@@ -240,7 +241,7 @@ function drawMemory(frame) {
   const full = frame.psi.memory_full;
   const swapped = (memory.swapped_in || 0) + (memory.swapped_out || 0);
   line("memory", [
-    ["used", size(memory.used) + " of " + size(memory.total)], ["app", size(memory.app)], ["file", size(memory.cache)],
+    ["used", size(memory.used) + " of " + size(memory.total), "", "all but what is free for use"], ["app", size(memory.app)], ["file", size(memory.cache)],
     ...more.filter(([, bytes]) => bytes >= memory.total / 200).map(([name, bytes]) => [name, size(bytes)]),
     ["free for use", ...marked(size(memory.available), level(short, 0.9, 0.97), less(frame.far.memory))],
     full === null ? null : ["psi", ...marked(percent(frame.psi.memory) + "/" + percent(full), level(full, 0.02, 0.1), frame.far.psi_memory)],
@@ -256,7 +257,8 @@ function drawMemory(frame) {
 
 function drawMemoryBar(memory) {
   const bar = byId("memory-bar");
-  const other = Math.max(0, memory.used - memory.app - memory.cache - memory.slab);
+  // The bar shows what memory holds: cache stands in it, too, though it is not counted as used.
+  const other = Math.max(0, memory.total - memory.free - memory.app - memory.cache - memory.slab);
   const parts = [["app", memory.app], ["cache", memory.cache], ["kernel", memory.slab], ["other", other]];
   bar.setAttribute("viewBox", "0 0 1000 14");
   bar.setAttribute("preserveAspectRatio", "none");
