@@ -25,7 +25,7 @@ pub struct HostBoard {
     known: Mutex<Arc<BoardFacts>>,
     state: Mutex<BoardState>,
     /// What its last minutes were like: noted each five seconds, read when a page is made.
-    usual: Mutex<Usual>,
+    usual: Mutex<Arc<Usual>>,
     /// The number of the newest moment; 0 before the first.
     number: watch::Sender<u64>,
 }
@@ -56,22 +56,52 @@ impl HostBoard {
         Self { known, state: Mutex::default(), usual: Mutex::default(), number: watch::Sender::new(0) }
     }
 
-    /// Of a host of the fleet, with the points of its past as far as that is kept. The host is held for one moment at a time.
-    pub fn with_past(host: &SharedHost) -> Self {
+    /// Of a host of the fleet, with its newest moment alone.
+    pub fn of_now(host: &SharedHost) -> Self {
+        let session = host.session.lock();
+        let board = Self::new(session.facts.clone(), session.accounts.clone());
+        board.publish(&session);
+        board
+    }
+
+    /// Of a host of the fleet, with the points of its past as far as that is kept, and the place of the moment that comes next. The host is
+    /// held for one moment at a time.
+    pub fn with_past(host: &SharedHost) -> (Self, usize) {
         let (board, places) = {
             let session = host.session.lock();
             (Self::new(session.facts.clone(), session.accounts.clone()), session.places())
         };
-        let before = places.start..places.end.saturating_sub(1);
-        for place in before.rev().take(POINTS_MAX).collect::<Vec<_>>().into_iter().rev() {
-            let moment = host.session.lock().at(place);
-            moment.into_iter().for_each(|moment| {
-                board.note(&moment);
-                board.state.lock().add(&moment);
-            });
+        let mut next = places.end.saturating_sub(POINTS_MAX + 1);
+        loop {
+            let mut session = host.session.lock();
+            match board.follow(&mut session, next) {
+                Some(after) => next = after,
+                // A host without a sample has a page, too.
+                None if places.end == 0 && next == 0 => {
+                    board.publish(&session);
+                    break;
+                }
+                None => break,
+            }
         }
-        board.publish(&host.session.lock());
-        board
+        (board, next)
+    }
+
+    /// Takes the moment at a place, or the first behind it that is still kept. Returns the place of the next one; none if it has all, so that
+    /// whoever goes on from place to place misses none and takes none twice, whatever comes meanwhile.
+    pub fn follow(&self, session: &mut HostSession, place: usize) -> Option<usize> {
+        let places = session.places();
+        let place = place.max(places.start);
+        if place >= places.end {
+            return None;
+        }
+        if place + 1 == places.end {
+            self.publish(session);
+        } else if let Some(moment) = session.at(place) {
+            self.note(&moment);
+            self.state.lock().add(&moment);
+        }
+        Some(place + 1)
     }
 
     /// What its values do not tell.
@@ -115,7 +145,8 @@ impl HostBoard {
     fn note(&self, moment: &ShownMoment) {
         let (mut usual, boot_ns) = (self.usual.lock(), moment.later.at.boot_ns);
         if moment.earlier.is_some() && usual.is_due(boot_ns) {
-            usual.note(boot_ns, figures::all(&moment.interval()));
+            // A copy is made only if a page is being made of it just now.
+            Arc::make_mut(&mut usual).note(boot_ns, figures::all(&moment.interval()));
         }
     }
 
@@ -153,8 +184,16 @@ impl HostBoard {
         json!({"name": terminal::printable(&known.facts.name), "kernel": terminal::printable(&known.facts.kernel)})
     }
 
-    /// Made once a moment, without the lock that the sampler needs.
+    /// Made once a moment.
     fn page(&self) -> (u64, Arc<str>) {
+        self.page_by(|shown, filling, usual| {
+            let known = self.known();
+            frame(&shown.interval(), (&known.facts, &known.accounts), filling, usual).to_string().into()
+        })
+    }
+
+    /// Made by `make` if there is none of this moment, without a lock that the sampler needs.
+    fn page_by(&self, make: impl FnOnce(&ShownMoment, &[(String, f64)], &Usual) -> Arc<str>) -> (u64, Arc<str>) {
         let (number, shown, filling) = {
             let state = self.state.lock();
             if let Some((number, page)) = state.page.as_ref().filter(|(number, _)| *number == state.number) {
@@ -162,9 +201,8 @@ impl HostBoard {
             }
             (state.number, state.shown.clone(), state.filling.clone())
         };
-        let known = self.known();
-        let known = (&known.facts, &known.accounts);
-        let page: Arc<str> = frame(&shown.interval(), known, &filling, &self.usual.lock()).to_string().into();
+        let usual = Arc::clone(&self.usual.lock());
+        let page = make(&shown, &filling, &usual);
         self.state.lock().page = Some((number, Arc::clone(&page)));
         (number, page)
     }
@@ -262,6 +300,52 @@ mod tests {
             (&json!(5_000_000_000_u64), true)
         );
         assert!(board.metrics(ExpositionFormat::OpenMetrics).is_some_and(|text| text.ends_with("# EOF\n")));
+    }
+
+    #[test]
+    fn whoever_samples_waits_for_no_page() {
+        let (board, mut session) =
+            (HostBoard::new(HostFacts::default(), Accounts::default()), HostSession::remote(HostFacts::default()));
+        run(&board, &mut session, 1..=5);
+        let made = board.page_by(|shown, _, _| {
+            assert!(
+                board.usual.try_lock().is_some()
+                    && board.state.try_lock().is_some()
+                    && board.known.try_lock().is_some()
+            );
+            run(&board, &mut session, 6..=15);
+            shown.later.at.wall_ns.to_string().into()
+        });
+        assert_eq!((made.0, &*made.1), (5, "5000000000"), "the page of the moment that was asked for");
+        assert_eq!(seen(&board, 0).0, 15);
+    }
+
+    #[test]
+    fn no_moment_is_missed_or_comes_twice_whatever_comes_meanwhile() {
+        let board = HostBoard::new(HostFacts::default(), Accounts::default());
+        let mut session = HostSession::remote(HostFacts::default());
+        let look = |session: &mut HostSession, second: u64| {
+            let mut snapshot = Snapshot::default();
+            (snapshot.at.monotonic_ns, snapshot.at.wall_ns) = (second * 1_000_000_000, second * 1_000_000_000);
+            session.push(snapshot);
+        };
+        let mut next = 0;
+        // So many come before each step of the reader.
+        for (second, come) in [(1, 4), (5, 0), (5, 1), (6, 2), (8, 0), (8, 1)] {
+            (second..second + come).for_each(|second| look(&mut session, second));
+            next = board.follow(&mut session, next).expect("there is more");
+        }
+        while let Some(after) = board.follow(&mut session, next) {
+            next = after;
+        }
+        let times: Vec<f64> = seen(&board, 0).2["points"].as_array().expect("points").iter().map(time).collect();
+        assert_eq!((next, times), (8, vec![2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]), "the first look has no rates");
+        look(&mut session, 9);
+        assert_eq!((board.follow(&mut session, next), board.follow(&mut session, 9)), (Some(9), None));
+    }
+
+    fn time(point: &Value) -> f64 {
+        point[1].as_f64().expect("a time")
     }
 
     #[test]

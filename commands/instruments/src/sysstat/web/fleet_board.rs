@@ -9,7 +9,6 @@ use super::events::NewsSource;
 use crate::sysstat::fleet::rows::{RowState, explanation_with, state_text};
 use crate::sysstat::fleet::{FleetRow, SharedFleet};
 use ::fleet::viewer::HostId;
-use observe::host::snapshot::Snapshot;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -41,7 +40,8 @@ struct FleetState {
 
 struct OpenedHost {
     board: Weak<HostBoard>,
-    last: Arc<Snapshot>,
+    /// The place of the moment that the board gets next.
+    next: usize,
 }
 
 impl FleetBoard {
@@ -68,19 +68,43 @@ impl FleetBoard {
 
     /// The board of a host, for as long as somebody has it; none of a host that there is not.
     pub fn open(&self, id: HostId) -> Option<Arc<HostBoard>> {
-        let row = {
-            let state = self.state.lock();
-            if let Some(board) = state.opened.get(&id).and_then(|opened| opened.board.upgrade()) {
-                return Some(board);
-            }
-            state.table.host(id)?.clone()
+        let row = match self.find(id)? {
+            Found::Opened(board) => return Some(board),
+            Found::Row(row) => row,
         };
         // Its past takes a while: whoever brings samples need not wait for it.
-        let board = Arc::new(HostBoard::with_past(&row.host));
-        board.stand(standing(&row));
-        let last = row.host.session.lock().latest().later;
-        self.state.lock().opened.insert(id, OpenedHost { board: Arc::downgrade(&board), last });
-        Some(board)
+        let past = HostBoard::with_past(&row.host);
+        Some(self.keep(id, &row, past))
+    }
+
+    /// The board of a host with its newest figures alone: its past is read for those who watch it.
+    pub fn look(&self, id: HostId) -> Option<Arc<HostBoard>> {
+        Some(match self.find(id)? {
+            Found::Opened(board) => board,
+            Found::Row(row) => Arc::new(HostBoard::of_now(&row.host)),
+        })
+    }
+
+    fn find(&self, id: HostId) -> Option<Found> {
+        let state = self.state.lock();
+        if let Some(board) = state.opened.get(&id).and_then(|opened| opened.board.upgrade()) {
+            return Some(Found::Opened(board));
+        }
+        state.table.host(id).cloned().map(Found::Row)
+    }
+
+    /// Publishes on a board from now on, beginning with the place behind its past: what came meanwhile is there.
+    fn keep(&self, id: HostId, row: &FleetRow, (board, next): (HostBoard, usize)) -> Arc<HostBoard> {
+        board.stand(standing(row));
+        let board = Arc::new(board);
+        self.state.lock().opened.insert(id, OpenedHost { board: Arc::downgrade(&board), next });
+        board
+    }
+
+    /// Whether a board of a host was made for one who watches it.
+    #[cfg(test)]
+    pub fn is_open(&self, id: HostId) -> bool {
+        self.state.lock().opened.contains_key(&id)
     }
 
     /// All hosts, for programs.
@@ -91,6 +115,13 @@ impl FleetBoard {
     }
 }
 
+/// What there is of a host.
+enum Found {
+    /// A board that somebody has.
+    Opened(Arc<HostBoard>),
+    Row(FleetRow),
+}
+
 impl OpenedHost {
     /// What is new of it; false if nobody watches any more.
     fn publish(&mut self, row: Option<&FleetRow>) -> bool {
@@ -99,11 +130,9 @@ impl OpenedHost {
             board.stand(json!(["gone", "bad", "it is no host of this viewer any more"]));
             return true;
         };
-        let session = row.host.session.lock();
-        let latest = session.latest().later;
-        if !Arc::ptr_eq(&latest, &self.last) {
-            self.last = latest;
-            board.publish(&session);
+        let mut session = row.host.session.lock();
+        while let Some(next) = board.follow(&mut session, self.next) {
+            self.next = next;
         }
         drop(session);
         board.stand(standing(row));

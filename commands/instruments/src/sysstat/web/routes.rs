@@ -192,9 +192,13 @@ fn of_fleet(
     let Some((number, what)) = path.strip_prefix('/').and_then(|path| path.split_once('/')) else {
         return text(StatusCode::NOT_FOUND, "there is no such page\n");
     };
-    // A board is made for whoever knows what to ask of it.
-    let board = number.parse().ok().and_then(|number| fleet.open(HostId(number)));
-    of_host(board, activity, what, headers)
+    // Its past is read only for those who see it.
+    let board = |id| match what {
+        "events" | "page" => fleet.open(id),
+        "now" | "metrics" => fleet.look(id),
+        _ => None,
+    };
+    of_host(number.parse().ok().map(HostId).and_then(board), activity, what, headers)
 }
 
 fn events(source: Box<dyn NewsSource>, activity: &Arc<Activity>) -> Response<AnswerBody> {

@@ -6,8 +6,12 @@ use crate::sysstat::fleet::made_up::{fleet_of, take_looks};
 use table::ROWS_MAX;
 
 fn board_of(shared: &SharedFleet) -> Arc<FleetBoard> {
+    board_since(shared, Instant::now())
+}
+
+fn board_since(shared: &SharedFleet, start: Instant) -> Arc<FleetBoard> {
     let board = Arc::new(FleetBoard::new(Duration::from_secs(1)));
-    board.publish(shared, Instant::now());
+    board.publish(shared, start);
     board
 }
 
@@ -26,7 +30,8 @@ fn names(news: &Value) -> Vec<&str> {
 #[test]
 fn a_reader_gets_all_at_first_and_then_what_has_changed() {
     let shared = fleet_of(&[("busy", 97, 20), ("web1", 5, 20), ("web2", 6, 20), ("web3", 7, 20), ("web4", 8, 20)]);
-    let board = board_of(&shared);
+    let start = Instant::now();
+    let board = board_since(&shared, start);
     let mut reader = read(&board, "");
     let first = next(&mut reader);
     assert_eq!(names(&first), ["busy", "4 hosts alike"]);
@@ -40,8 +45,7 @@ fn a_reader_gets_all_at_first_and_then_what_has_changed() {
     assert_eq!(first["rows"][1][4], "web1 web2 web3 web4");
     assert_eq!(next(&mut reader), Value::Null, "nothing has changed");
     take_looks(&shared, HostId(1), 96, 20, 3);
-    let start = Instant::now();
-    board.publish(&shared, start);
+    board.publish(&shared, start + Duration::from_millis(999));
     assert_eq!(next(&mut reader), Value::Null, "not before its time");
     board.publish(&shared, start + Duration::from_secs(1));
     let second = next(&mut reader);
@@ -92,7 +96,8 @@ fn a_thousand_hosts_cost_a_reader_what_changes() {
 #[test]
 fn a_host_is_open_as_long_as_somebody_watches() {
     let shared = fleet_of(&[("web1", 5, 20), ("web2", 6, 20)]);
-    let board = board_of(&shared);
+    let start = Instant::now();
+    let board = board_since(&shared, start);
     assert!(board.open(HostId(3)).is_none());
     let opened = board.open(HostId(2)).expect("there");
     assert!(Arc::ptr_eq(&opened, &board.open(HostId(2)).expect("there")));
@@ -101,15 +106,49 @@ fn a_host_is_open_as_long_as_somebody_watches() {
     let points = |host: &Arc<HostBoard>| news(host)["points"].as_array().map_or(0, Vec::len);
     assert_eq!(points(&opened), 1, "its past is there");
     take_looks(&shared, HostId(2), 7, 20, 3);
-    board.publish(&shared, Instant::now());
-    assert_eq!(points(&opened), 2, "before the table's time");
+    board.publish(&shared, start);
+    assert_eq!(points(&opened), 3, "before the table's time, and both that came");
     assert!(news(&opened)["standing"].is_null());
     shared.take(::fleet::viewer::FleetEvent::Gone { host: HostId(2) });
-    board.publish(&shared, Instant::now() + Duration::from_secs(2));
+    board.publish(&shared, start + Duration::from_secs(1));
     assert_eq!(news(&opened)["standing"][0], "gone");
     drop(opened);
-    board.publish(&shared, Instant::now());
+    board.publish(&shared, start);
     assert!(board.state.lock().opened.is_empty());
+}
+
+#[test]
+fn what_comes_between_reading_the_past_and_following_is_neither_missed_nor_taken_twice() {
+    let shared = fleet_of(&[("web1", 5, 20)]);
+    let start = Instant::now();
+    let board = board_since(&shared, start);
+    let row = shared.rows()[0].1.clone();
+    let past = HostBoard::with_past(&row.host);
+    take_looks(&shared, HostId(1), 7, 20, 3);
+    let opened = board.keep(HostId(1), &row, past);
+    take_looks(&shared, HostId(1), 7, 20, 5);
+    let times = || {
+        let news: Value = serde_json::from_str(&opened.news(0).1).expect("JSON");
+        let points = news["points"].as_array().expect("points").iter().map(|point| point[1].as_f64().expect("a time"));
+        points.collect::<Vec<_>>()
+    };
+    assert_eq!(times(), [2.0]);
+    board.publish(&shared, start);
+    assert_eq!(times(), [2.0, 3.0, 4.0, 5.0, 6.0]);
+    board.publish(&shared, start);
+    assert_eq!(times(), [2.0, 3.0, 4.0, 5.0, 6.0], "nothing has come");
+}
+
+#[test]
+fn one_who_looks_once_has_the_newest_figures_and_opens_nothing() {
+    let shared = fleet_of(&[("web1", 5, 20)]);
+    let board = board_of(&shared);
+    take_looks(&shared, HostId(1), 7, 20, 3);
+    let looked: Value = serde_json::from_str(&board.look(HostId(1)).expect("there").json()).expect("JSON");
+    assert_eq!((&looked["host"]["name"], &looked["time_ns"]), (&json!("web1"), &json!(4_000_000_000_u64)));
+    assert!(board.look(HostId(2)).is_none() && !board.is_open(HostId(1)));
+    let opened = board.open(HostId(1)).expect("there");
+    assert!(board.is_open(HostId(1)) && Arc::ptr_eq(&opened, &board.look(HostId(1)).expect("there")));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Requests and what they are answered.
 
 use super::*;
+use crate::sysstat::fleet::made_up::fleet_of;
 use crate::sysstat::session::HostSession;
 use http_body_util::Full;
 use observe::host::recording::HostFacts;
@@ -130,6 +131,26 @@ fn one_who_comes_back_gets_what_was_missed() {
     );
     let unknown = ask(&site, "GET", "/api/hosts/web8/events", &[("authorization", &bearer)], "");
     assert_eq!(unknown.status, 404);
+}
+
+#[test]
+fn the_past_of_a_host_is_read_for_those_who_see_it() {
+    let shared = fleet_of(&[("web1", 5, 20), ("web2", 6, 20)]);
+    let fleet = Arc::new(FleetBoard::new(Duration::from_secs(1)));
+    fleet.publish(&shared, std::time::Instant::now());
+    let site = Site { hosts: Vec::new(), fleet: Some(Arc::clone(&fleet)), ..site() };
+    let bearer = bearer(&site);
+    let ask = |path: &str| ask(&site, "GET", path, &[("authorization", &bearer)], "");
+    let now: Value = serde_json::from_str(&ask("/api/fleet/2/now").body).expect("JSON");
+    assert_eq!(now["host"]["name"], "web2");
+    assert!(ask("/api/fleet/2/metrics").body.contains("\nnode_memory_MemTotal_bytes 107374182400\n"));
+    assert_eq!((ask("/api/fleet/2/nothing").status, ask("/api/fleet/3/now").status), (404, 404));
+    assert!(!fleet.is_open(HostId(2)), "nobody has asked for its past");
+    for (number, what) in [(1, "page"), (2, "events")] {
+        let asked = ask(&format!("/api/fleet/{number}/{what}"));
+        assert!(asked.status == 200 && asked.body.contains("\"points\":[["), "{}", asked.body);
+        assert!(fleet.is_open(HostId(number)));
+    }
 }
 
 #[test]
