@@ -64,6 +64,7 @@ fn a_user_finds_a_host_among_many_opens_it_and_comes_back() {
     for width in [400, 1000, 1600] {
         browser.picture("host", width, width != 1000);
     }
+    assert_eq!(browser.evaluate("location.hash"), json!("#host=web12"), "a name means the same in the next run");
     browser.click("#back");
     browser.wait(&format!("{ROWS} === 1 && document.querySelector('#main').hidden"));
     browser.evaluate("history.back()");
@@ -89,6 +90,42 @@ fn document(browser: &mut Browser) {
     std::fs::copy(picture, place).expect("written");
     browser.evaluate(&filter("web12"));
     browser.wait(&format!("{ROWS} === 1"));
+}
+
+#[test]
+fn an_address_names_its_host_and_one_that_is_gone_is_not_asked_for_without_end() {
+    let place = Place::new();
+    let Some(mut browser) = Browser::start(&place) else { return left_out("chromium is not installed") };
+    let served = by_ssh(&place);
+    browser.order("Page.navigate", json!({"url": served.urls[0]}));
+    browser.wait("document.querySelector('#host').textContent === '13 hosts'");
+    let shows = |name: &str| {
+        format!(
+            "!document.querySelector('#main').hidden && document.querySelector('#host').textContent === '{name}' && state.points.length > 1"
+        )
+    };
+    // The number is one of an earlier run, in which it was this host's.
+    browser.evaluate("location.hash = 'host=web12&number=1'");
+    browser.wait(&shows("web12"));
+    browser.evaluate("location.reload()");
+    browser.wait(&shows("web12"));
+    browser.evaluate("location.hash = 'host=web3'");
+    browser.wait(&shows("web3"));
+
+    browser.evaluate("window.looks = 0; const look = listHosts; listHosts = () => { window.looks += 1; return look(); }; location.hash = 'host=nosuch'");
+    browser.wait("document.querySelector('#state').textContent === 'nosuch is no host of this viewer'");
+    assert_eq!(
+        browser.evaluate("[window.looks, state.source, document.querySelector('#main').hidden]"),
+        json!([3, null, true])
+    );
+    browser.click("#back");
+    browser.wait(&format!("{ROWS} > 0 && !document.querySelector('#fleet').hidden"));
+    // Whoever goes on is not led back by a look of before.
+    browser.evaluate("location.hash = 'host=nosuch'");
+    browser.wait("document.querySelector('#state').textContent === 'looking for nosuch'");
+    browser.evaluate("location.hash = 'host=web3'");
+    browser.wait(&shows("web3"));
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]

@@ -2,16 +2,72 @@
 // hosts, in which order and which are one row is the server's affair. A host's own page is in app.js.
 "use strict";
 
-const fleet = { columns: [], rows: new Map(), order: [], head: [], left: 0, only: "", each: false, column: null, falls: true, typing: 0 };
+const fleet = { columns: [], rows: new Map(), order: [], head: [], left: 0, only: "", each: false, column: null, falls: true, typing: 0, turn: 0 };
 
-// ---- Where the page is: all hosts, or one of them
+// ---- Where the page is: all hosts, or one of them by its name. Numbers are of one run of the viewer: the next gives them to other hosts.
 
-function followPlace() {
+// So often the list is read for a host that is not in it: those of a fleet need a moment to be found.
+const LOOKS_MAX = 3;
+
+async function followPlace() {
   if (!state.isFleet) return;
   if (state.held) hold();
-  const host = /^#host=(\d+)$/.exec(location.hash);
-  if (host) watchHost("/api/fleet/" + host[1]);
-  else watchFleet();
+  const turn = leaveStream();
+  const wanted = new URLSearchParams(location.hash.slice(1));
+  const name = wanted.get("host");
+  if (name === null) {
+    watchFleet();
+    return;
+  }
+  for (let look = 1; look <= LOOKS_MAX; look += 1) {
+    const hosts = await listHosts();
+    if (turn !== fleet.turn) return;
+    if (!hosts) {
+      say("no connection", true);
+      setTimeout(() => turn === fleet.turn && start(), 2000);
+      return;
+    }
+    const named = hosts.filter((one) => one.name === name);
+    // Two hosts may have one name: the number tells them apart, where it is of this run.
+    const host = named.find((one) => String(one.id) === wanted.get("number")) || named[0];
+    if (host) {
+      setText(byId("host"), name);
+      watchHost("/api/fleet/" + host.id);
+      return;
+    }
+    showMissing(name, look < LOOKS_MAX ? `looking for ${name}` : `${name} is no host of this viewer`);
+    if (look < LOOKS_MAX) await new Promise((resolve) => setTimeout(resolve, 2000));
+    if (turn !== fleet.turn) return;
+  }
+}
+
+// All hosts; nothing if there is no answer.
+async function listHosts() {
+  try {
+    const answer = await fetch("/api/fleet", { cache: "no-store" });
+    return answer.ok ? await answer.json() : null;
+  } catch {
+    return null;
+  }
+}
+
+function showMissing(name, text) {
+  byId("main").hidden = true;
+  byId("fleet").hidden = true;
+  byId("back").hidden = false;
+  document.title = name + " - mh sysstat";
+  setText(byId("host"), name);
+  byId("facts").replaceChildren();
+  setText(byId("clock"), "");
+  say(text, true);
+}
+
+// Ends the stream, and whatever still waits to begin another one.
+function leaveStream() {
+  if (state.source) state.source.close();
+  state.source = null;
+  fleet.turn += 1;
+  return fleet.turn;
 }
 
 function watchFleet() {
@@ -140,8 +196,13 @@ function drawFleetRow(line, [key, name, word, wordClass, text, figures]) {
 // ---- What a user does
 
 function openRow(key) {
-  if (/^\d+$/.test(key)) location.hash = "host=" + key;
-  else unfold();
+  const row = /^\d+$/.test(key) ? fleet.rows.get(Number(key)) : null;
+  if (!row) {
+    unfold();
+    return;
+  }
+  const isOne = Array.from(fleet.rows.values()).filter((other) => other[1] === row[1]).length === 1;
+  location.hash = "host=" + encodeURIComponent(row[1]) + (isOne ? "" : "&number=" + key);
 }
 
 function unfold() {
