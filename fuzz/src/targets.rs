@@ -6,6 +6,7 @@ pub mod cut_sizes;
 pub mod fleet_envelopes;
 pub mod fleet_lines;
 pub mod fleet_packets;
+pub mod fleet_pairings;
 pub mod fleet_payloads;
 pub mod gzip_container;
 pub mod host_frames;
@@ -72,6 +73,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "fleet_envelopes", run: fleet_envelopes::run, seeds: fleet_envelopes::seeds },
     Target { name: "fleet_lines", run: fleet_lines::run, seeds: fleet_lines::seeds },
     Target { name: "fleet_packets", run: fleet_packets::run, seeds: fleet_packets::seeds },
+    Target { name: "fleet_pairings", run: fleet_pairings::run, seeds: fleet_pairings::seeds },
     Target { name: "fleet_payloads", run: fleet_payloads::run, seeds: fleet_payloads::seeds },
     Target { name: "job_lines", run: job_lines::run, seeds: job_seeds::lines },
     Target { name: "job_books", run: job_books::run, seeds: job_seeds::books },

@@ -4,6 +4,8 @@
 
 mod code;
 mod frames;
+#[doc(hidden)]
+pub mod payloads;
 mod words;
 
 pub use code::PairingCode;
@@ -137,10 +139,7 @@ impl PairingOffer {
         let told = open(&mut noise, &stream.receive()?)?;
         let (name, host) = host_of(&told).ok_or_else(wrong)?;
         let Some((line, ticket)) = enrolment(host, &name) else { return Ok(PairingEnd::OtherKey { name, host }) };
-        let mut answer = Vec::new();
-        put_short(&mut answer, line.to_string().as_bytes());
-        put_short(&mut answer, &ticket.to_bytes());
-        stream.send(&seal(&mut noise, &answer)?)?;
+        stream.send(&seal(&mut noise, &bytes_of_enrolment(line, &ticket))?)?;
         let mut transport = noise.into_transport_mode().map_err(io::Error::other)?;
         // From here on it may know the fleet.
         let mut kept = vec![0; FRAME_MAX];
@@ -228,9 +227,7 @@ fn ask(stream: &mut PairingStream, code: &PairingCode, name: &HostName, host: Ho
     let theirs = stream.receive()?;
     let key = exchange.finish(&theirs).ok().ok_or_else(wrong)?;
     let mut noise = noise(&key, &ours, &theirs, true).ok_or_else(wrong)?;
-    let mut told = host.0.to_vec();
-    put_short(&mut told, name.as_str().as_bytes());
-    stream.send(&seal(&mut noise, &told)?)?;
+    stream.send(&seal(&mut noise, &bytes_of_host(name, host))?)?;
     let answer = open(&mut noise, &stream.receive()?)?;
     let (line, ticket) = enrolment_of(&answer).ok_or_else(wrong)?;
     Ok((line, ticket, noise.into_transport_mode().map_err(io::Error::other)?))
@@ -271,10 +268,23 @@ fn wrong() -> io::Error {
     io::ErrorKind::InvalidData.into()
 }
 
+fn bytes_of_host(name: &HostName, host: HostPublic) -> Vec<u8> {
+    let mut bytes = host.0.to_vec();
+    put_short(&mut bytes, name.as_str().as_bytes());
+    bytes
+}
+
 fn host_of(bytes: &[u8]) -> Option<(HostName, HostPublic)> {
     let mut reader = WireReader::new(bytes);
     let host = HostPublic(reader.array()?);
     Some((HostName::new(reader.short()?), host))
+}
+
+fn bytes_of_enrolment(line: &PublicLine, ticket: &HostTicket) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put_short(&mut bytes, line.to_string().as_bytes());
+    put_short(&mut bytes, &ticket.to_bytes());
+    bytes
 }
 
 fn enrolment_of(bytes: &[u8]) -> Option<(PublicLine, HostTicket)> {
