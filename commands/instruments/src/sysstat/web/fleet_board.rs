@@ -90,7 +90,7 @@ impl FleetBoard {
         if let Some(board) = state.opened.get(&id).and_then(|opened| opened.board.upgrade()) {
             return Some(Found::Opened(board));
         }
-        state.table.host(id).cloned().map(Found::Row)
+        state.table.host(id).map(|row| Found::Row(Box::new(row.clone())))
     }
 
     /// Publishes on a board from now on, beginning with the place behind its past: what came meanwhile is there.
@@ -119,7 +119,7 @@ impl FleetBoard {
 enum Found {
     /// A board that somebody has.
     Opened(Arc<HostBoard>),
-    Row(FleetRow),
+    Row(Box<FleetRow>),
 }
 
 impl OpenedHost {
