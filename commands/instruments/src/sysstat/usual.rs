@@ -4,6 +4,7 @@
 //! quarter of the median, and more than what matters of that figure: a disk that goes from 0 to 3 % is no news.
 
 use super::line::TintedLine;
+use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
 use terminal::Tint;
 
@@ -85,6 +86,10 @@ impl Figure {
     fn part(self) -> f64 {
         if self == Self::FileSystemUsed { 0.0 } else { PART_OF_MEDIAN }
     }
+
+    fn is_of_process(self) -> bool {
+        matches!(self, Self::ProcessCpu | Self::ProcessMemory)
+    }
 }
 
 /// On which side of what is usual a figure lies.
@@ -107,16 +112,25 @@ impl Deviation {
 }
 
 /// The last 15 minutes of a host's figures.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Usual {
-    /// By figure, then by the name of the disk or interface it is of.
-    past: HashMap<Figure, HashMap<Box<str>, Past>>,
-    names: usize,
+    /// Of the host, its devices, file systems and control groups.
+    host: PastTable,
+    /// Of processes, which come and go by the thousand: they take no place of the others.
+    processes: PastTable,
     noted_ns: u64,
     forgot_ns: u64,
 }
 
-#[derive(Debug, Default)]
+/// The past of figures, in a bounded number of places.
+#[derive(Clone, Debug, Default)]
+struct PastTable {
+    /// By figure, then by the name of the disk or interface it is of.
+    past: HashMap<Figure, HashMap<Box<str>, Past>>,
+    names: usize,
+}
+
+#[derive(Clone, Debug, Default)]
 struct Past {
     noted_ns: u64,
     values: VecDeque<f32>,
@@ -135,6 +149,8 @@ const VALUES_LEAST: usize = 12;
 const TIME_LEAST_S: f64 = 180.0;
 /// LIMIT: figures that have a past; a host with more disks than that has no past of the others.
 const NAMES_MAX: usize = 2_000;
+/// LIMIT: figures of processes that have a past: twice what one moment brings.
+const PROCESS_NAMES_MAX: usize = 1_200;
 /// The median absolute deviation of a normal distribution is this part of its standard deviation.
 const DEVIATION_OF_NORMAL: f64 = 0.6745;
 const SPREADS: f64 = 6.0;
@@ -157,38 +173,21 @@ impl Usual {
         let is_first = self.noted_ns == 0;
         let spacing_s = if is_first { 5.0 } else { (boot_ns - self.noted_ns) as f64 / 1e9 };
         self.noted_ns = boot_ns;
-        for (figure, name, value) in figures.into_iter().filter(|(_, _, value)| value.is_finite()) {
-            let name = name.as_ref();
-            let of_figure = self.past.entry(figure).or_default();
-            if !of_figure.contains_key(name) {
-                if self.names >= NAMES_MAX {
-                    continue;
-                }
-                self.names += 1;
-                of_figure.insert(name.into(), Past::default());
-            }
-            let past = of_figure.get_mut(name).into_iter();
-            past.for_each(|past| {
-                past.noted_ns = boot_ns;
-                past.note(figure, value, spacing_s);
-            });
-        }
+        let figures = figures.into_iter().filter(|(_, _, value)| value.is_finite());
+        let (processes, host): (Vec<_>, Vec<_>) = figures.partition(|(figure, _, _)| figure.is_of_process());
+        self.host.note((boot_ns, spacing_s), host, NAMES_MAX);
+        self.processes.note((boot_ns, spacing_s), processes, PROCESS_NAMES_MAX);
         if boot_ns - self.forgot_ns >= FORGET_EVERY_NS {
-            self.forget(boot_ns);
+            self.forgot_ns = boot_ns;
+            let oldest_ns = boot_ns.saturating_sub(FORGOTTEN_NS);
+            [&mut self.host, &mut self.processes].into_iter().for_each(|table| table.keep_from(oldest_ns));
         }
-    }
-
-    fn forget(&mut self, boot_ns: u64) {
-        self.forgot_ns = boot_ns;
-        for of_figure in self.past.values_mut() {
-            of_figure.retain(|_, past| boot_ns - past.noted_ns <= FORGOTTEN_NS);
-        }
-        self.names = self.past.values().map(HashMap::len).sum();
     }
 
     /// Whether a figure of now lies far from what is usual.
     pub fn deviation(&self, figure: Figure, name: &str, value: f64) -> Option<Deviation> {
-        let (low, high) = self.past.get(&figure)?.get(name)?.bounds?;
+        let table = if figure.is_of_process() { &self.processes } else { &self.host };
+        let (low, high) = table.past.get(&figure)?.get(name)?.bounds?;
         match value {
             value if value > high => Some(Deviation::Above),
             value if value < low => Some(Deviation::Below),
@@ -197,8 +196,57 @@ impl Usual {
     }
 }
 
+impl PastTable {
+    /// Keeps the figures of a moment. Those without a place get those of the longest absent, never of one that is there.
+    fn note<Name: AsRef<str>>(&mut self, moment: (u64, f64), figures: Vec<(Figure, Name, f64)>, most: usize) {
+        let mut others = Vec::new();
+        for (figure, name, value) in figures {
+            match self.past.get_mut(&figure).and_then(|of_figure| of_figure.get_mut(name.as_ref())) {
+                Some(past) => past.note(figure, value, moment),
+                None => others.push((figure, name, value)),
+            }
+        }
+        self.make_room((self.names + others.len()).saturating_sub(most), moment.0);
+        for (figure, name, value) in others {
+            if self.names >= most {
+                return;
+            }
+            let of_figure = self.past.entry(figure).or_default();
+            self.names += usize::from(!of_figure.contains_key(name.as_ref()));
+            of_figure.entry(name.as_ref().into()).or_default().note(figure, value, moment);
+        }
+    }
+
+    /// Forgets so many of those that are not there now, the longest absent first.
+    fn make_room(&mut self, wanted: usize, boot_ns: u64) {
+        let pasts = self.past.values().flat_map(HashMap::values);
+        let mut absent: Vec<u64> = pasts.map(|past| past.noted_ns).filter(|noted_ns| *noted_ns < boot_ns).collect();
+        let wanted = wanted.min(absent.len());
+        let Some(last) = wanted.checked_sub(1) else { return };
+        let last_ns = *absent.select_nth_unstable(last).1;
+        let mut together = wanted - absent.iter().filter(|noted_ns| **noted_ns < last_ns).count();
+        let mut stays = |past: &Past| match past.noted_ns.cmp(&last_ns) {
+            Ordering::Less => false,
+            Ordering::Equal if together > 0 => {
+                together -= 1;
+                false
+            }
+            _ => true,
+        };
+        self.past.values_mut().for_each(|of_figure| of_figure.retain(|_, past| stays(past)));
+        self.names -= wanted;
+    }
+
+    /// Forgets what was there last before `oldest_ns`.
+    fn keep_from(&mut self, oldest_ns: u64) {
+        self.past.values_mut().for_each(|of_figure| of_figure.retain(|_, past| past.noted_ns >= oldest_ns));
+        self.names = self.past.values().map(HashMap::len).sum();
+    }
+}
+
 impl Past {
-    fn note(&mut self, figure: Figure, value: f64, spacing_s: f64) {
+    fn note(&mut self, figure: Figure, value: f64, (boot_ns, spacing_s): (u64, f64)) {
+        self.noted_ns = boot_ns;
         let kept = ((STRETCH_S / spacing_s) as usize).max(VALUES_LEAST);
         self.values.push_back(value as f32);
         while self.values.len() > kept {
@@ -285,12 +333,54 @@ mod tests {
         assert_eq!(usual.deviation(Figure::CpuBusy, "", 0.9), None);
         let names: Vec<String> = (0..3 * NAMES_MAX).map(|at| at.to_string()).collect();
         usual.note(9 * SPACING_NS, names.iter().map(|name| (Figure::DiskBusy, name.as_str(), 0.0)));
-        assert_eq!(usual.past.values().map(HashMap::len).sum::<usize>(), NAMES_MAX);
+        assert_eq!(usual.host.past.values().map(HashMap::len).sum::<usize>(), NAMES_MAX);
         let minute = |at: u64| (9 + 12 * at) * SPACING_NS;
         (1..=16).for_each(|at| usual.note(minute(at), [(Figure::CpuBusy, "", 0.1)]));
-        assert_eq!(usual.names, 1, "what is gone makes room");
+        assert_eq!(usual.host.names, 1, "what is gone makes room");
         let long = after(Figure::CpuBusy, [0.1; 999]);
-        assert_eq!(long.past[&Figure::CpuBusy][""].values.len(), 180);
+        assert_eq!(long.host.past[&Figure::CpuBusy][""].values.len(), 180);
+    }
+
+    #[test]
+    fn short_lived_processes_take_no_place_of_disks_and_groups() {
+        let mut usual = Usual::default();
+        let moment = |usual: &mut Usual, at: u64, is_steady: bool, device: &str| {
+            let names: Vec<String> = (0..300).map(|process| format!("{}.1", at * 300 + process)).collect();
+            let all = names.iter().map(|name| (Figure::ProcessCpu, name.as_str(), 0.1));
+            let all = all.chain(names.iter().map(|name| (Figure::ProcessMemory, name.as_str(), 1e6)));
+            let steady = is_steady.then_some((Figure::ProcessCpu, "7.1", 0.1));
+            let devices = [(Figure::DiskBusy, device, 0.1), (Figure::GroupCpu, "/web.slice", 0.1)];
+            // Those that began last are told of first.
+            usual.note(at * SPACING_NS, all.chain(steady).chain(devices));
+        };
+        (1..=30).for_each(|at| moment(&mut usual, at, at <= 29, "vda"));
+        (31..=80).for_each(|at| moment(&mut usual, at, true, "vdb"));
+        for (figure, name) in [(Figure::DiskBusy, "vdb"), (Figure::GroupCpu, "/web.slice"), (Figure::ProcessCpu, "7.1")]
+        {
+            assert_eq!(usual.deviation(figure, name, 0.9), Some(Deviation::Above), "{name}");
+        }
+        assert_eq!(usual.processes.names, PROCESS_NAMES_MAX);
+        assert_eq!(usual.processes.past.values().map(HashMap::len).sum::<usize>(), PROCESS_NAMES_MAX);
+    }
+
+    #[test]
+    fn the_longest_absent_gives_its_place_and_one_that_is_there_never() {
+        let mut table = PastTable::default();
+        let note = |table: &mut PastTable, second: u64, names: &[&str]| {
+            let figures = names.iter().map(|name| (Figure::DiskBusy, *name, 0.0)).collect();
+            table.note((second, 5.0), figures, 3);
+        };
+        let kept = |table: &PastTable| {
+            let mut names: Vec<String> = table.past[&Figure::DiskBusy].keys().map(ToString::to_string).collect();
+            names.sort_unstable();
+            names.concat()
+        };
+        note(&mut table, 1, &["a", "b", "c"]);
+        note(&mut table, 2, &["b", "c"]);
+        note(&mut table, 3, &["c", "d"]);
+        assert_eq!(kept(&table), "bcd", "a was absent longest");
+        note(&mut table, 4, &["e", "f", "g", "c"]);
+        assert_eq!((kept(&table).as_str(), table.names), ("cef", 3), "c is there, and no place is left for g");
     }
 
     #[test]
