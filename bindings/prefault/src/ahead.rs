@@ -6,7 +6,7 @@ use crate::boundary::calls;
 use crate::boundary::shared;
 use crate::boundary::thread::{STACK_BYTES, start_for_good};
 use crate::ledger;
-use crate::operation::{Mapping, PAGE, Slot};
+use crate::operation::{LedgerSlot, Mapping, PAGE};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// LIMIT: mappings that are populated at once in this way.
@@ -59,7 +59,7 @@ static LIVES: AtomicU32 = AtomicU32::new(0);
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// Has a mapping populated in front of the program. False where that cannot be done.
-pub fn take(slot: Slot, mapping: Mapping) -> bool {
+pub fn take(slot: LedgerSlot, mapping: Mapping) -> bool {
     let own = calls::process();
     if OWNER.swap(own, Ordering::AcqRel) != own {
         // The first of this process; what a parent had under way is the parent's.
@@ -130,7 +130,7 @@ fn forget_now(start: usize, bytes: usize) {
 
 /// Says what came of a range whose place is held by `usize::MAX`, and sets the place free.
 fn finish(range: &Range, slot: usize) {
-    if let Some(slot) = shared::words().and_then(|words| Slot::numbered(words, slot.wrapping_sub(1))) {
+    if let Some(slot) = shared::words().and_then(|words| LedgerSlot::numbered(words, slot.wrapping_sub(1))) {
         slot.report();
     }
     range.slot.store(0, Ordering::SeqCst);
@@ -180,7 +180,7 @@ enum Step {
 
 fn step(range: &Range, number: usize) -> Step {
     let Some(words) = shared::words() else { return Step::Over };
-    let Some(slot) = Slot::numbered(words, number) else { return Step::Over };
+    let Some(slot) = LedgerSlot::numbered(words, number) else { return Step::Over };
     let (start, end) = (range.start.load(Ordering::Relaxed), range.end.load(Ordering::Relaxed));
     let next = range.next.load(Ordering::Relaxed);
     let window = words[ledger::WINDOW_BYTES].load(Ordering::Relaxed) as usize;

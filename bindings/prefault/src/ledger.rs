@@ -1,7 +1,7 @@
 //! The memory that `mh vmtasks run` shares with every process of the program: 64-bit words in a file without a name. The header holds
 //! settings, which never change; a slot is one mapping, asked by the library, judged by the runner, and reported by the library.
 //! The runner includes this file; the layout is written once.
-#![allow(dead_code, reason = "each side writes some words that the other reads")]
+#![expect(dead_code, reason = "each side writes some words that the other reads")]
 
 /// First word: this layout.
 pub const MAGIC: u64 = 0x6d68_7072_6566_0001;

@@ -46,7 +46,7 @@ pub fn page_bytes(flags: i32, file: impl FnOnce() -> Option<usize>) -> usize {
     const MASK: u32 = 0x3f;
     let order = flags.cast_unsigned() >> libc::MAP_HUGE_SHIFT & MASK;
     match flags & libc::MAP_HUGETLB != 0 {
-        true if order >= 12 && order < usize::BITS => 1 << order,
+        true if (12..usize::BITS).contains(&order) => 1 << order,
         true => 2 << 20,
         false if flags & libc::MAP_ANONYMOUS != 0 => PAGE,
         false => file().filter(|bytes| bytes.is_power_of_two()).unwrap_or(PAGE),
@@ -55,12 +55,12 @@ pub fn page_bytes(flags: i32, file: impl FnOnce() -> Option<usize>) -> usize {
 
 /// A slot of the ledger, while it is this thread's.
 #[derive(Clone, Copy)]
-pub struct Slot {
+pub struct LedgerSlot {
     words: &'static [AtomicU64; WORDS],
     first: usize,
 }
 
-impl Slot {
+impl LedgerSlot {
     fn claim(words: &'static [AtomicU64; WORDS]) -> Option<Self> {
         let mut slots = (0..ledger::SLOTS).filter_map(|number| Self::numbered(words, number));
         let claimed = |slot: &Self| {
@@ -159,7 +159,7 @@ pub fn improve(mapping: Mapping) -> Improved {
     }
     // A handler that jumps out of this call would leave a slot, and threads, behind.
     let before = SignalMask::hold_all();
-    let outcome = Slot::claim(words).map_or(Improved::No, |slot| {
+    let outcome = LedgerSlot::claim(words).map_or(Improved::No, |slot| {
         let policy = Policy { number: policy, nodes: words[policy_at + 1].load(Ordering::Relaxed) };
         improve_in(slot, mapping, Wish { mode, policy, begin, signals: before })
     });
@@ -184,7 +184,7 @@ struct Wish {
     signals: SignalMask,
 }
 
-fn improve_in(slot: Slot, mapping: Mapping, wish: Wish) -> Improved {
+fn improve_in(slot: LedgerSlot, mapping: Mapping, wish: Wish) -> Improved {
     let Wish { mode, policy: Policy { number: policy, nodes }, begin, signals } = wish;
     slot.describe(mapping);
     if policy != 0 {
@@ -205,7 +205,7 @@ fn improve_in(slot: Slot, mapping: Mapping, wish: Wish) -> Improved {
     outcome
 }
 
-fn populate_if_it_fits(slot: Slot, mapping: Mapping, mode: u64, signals: SignalMask) -> Improved {
+fn populate_if_it_fits(slot: LedgerSlot, mapping: Mapping, mode: u64, signals: SignalMask) -> Improved {
     match slot.ask() {
         ledger::VERDICT_GO => {}
         ledger::VERDICT_NONE => {
@@ -232,7 +232,7 @@ fn populate_if_it_fits(slot: Slot, mapping: Mapping, mode: u64, signals: SignalM
 
 /// What the threads of one mapping share; lives on the stack of the program's thread, which outlasts them.
 struct Operation {
-    slot: Slot,
+    slot: LedgerSlot,
     mapping: Mapping,
     chunk: usize,
     next: AtomicUsize,
@@ -244,7 +244,7 @@ struct Operation {
     node_cpus: [u64; ledger::MASK_WORDS],
 }
 
-fn populate(slot: Slot, mapping: Mapping, signals: SignalMask) {
+fn populate(slot: LedgerSlot, mapping: Mapping, signals: SignalMask) {
     let operation = Operation::new(slot, mapping);
     operation.work(signals);
     slot.set(ledger::POPULATED, operation.populated.load(Ordering::Relaxed));
@@ -253,7 +253,7 @@ fn populate(slot: Slot, mapping: Mapping, signals: SignalMask) {
 }
 
 impl Operation {
-    fn new(slot: Slot, mapping: Mapping) -> Self {
+    fn new(slot: LedgerSlot, mapping: Mapping) -> Self {
         let node = calls::node();
         let mut node_cpus = [0; ledger::MASK_WORDS];
         if node < ledger::NODES {

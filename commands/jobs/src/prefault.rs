@@ -10,9 +10,9 @@ pub mod policy;
 mod program;
 pub mod report;
 
-use self::broker::{Broker, Wanted};
+use self::broker::{Broker, HelpersWanted};
 use self::policy::PolicyRequest;
-use self::report::Done;
+use self::report::PrefaultOutcome;
 use crate::crew::run::{self, RunArgs};
 use crate::preload::{Library, Preload};
 use mh_kit::context::Context;
@@ -57,17 +57,22 @@ pub fn library(name: &'static str) -> Result<Library, Failure> {
 }
 
 /// Runs a program, and says what was done for it.
-pub fn run(context: &mut Context, wishes: Wishes, command: Vec<OsString>) -> Result<(Outcome, Done), Failure> {
+pub fn run(
+    context: &mut Context,
+    wishes: Wishes,
+    command: Vec<OsString>,
+) -> Result<(Outcome, PrefaultOutcome), Failure> {
     let name = wishes.name;
     let found = library(name)?;
     let passes_by = program::check(name, &command)?;
     let program = terminal::quote(command.first().expect("clap asks for one"));
     let broker = Broker::open(&wishes)?;
     let variables = vec![found.variable(), broker.variable()];
-    let wanted = Wanted { helpers: wishes.helpers, standing: wishes.standing, what: format!("populate for {program}") };
+    let wanted =
+        HelpersWanted { helpers: wishes.helpers, standing: wishes.standing, what: format!("populate for {program}") };
     let args = RunArgs::unheld(name, command, variables);
     let (outcome, running) = run::run_beside(context, args, |context| Ok(broker.begin(context, wanted)))?;
-    let Some(running) = running else { return Ok((outcome, Done::default())) };
+    let Some(running) = running else { return Ok((outcome, PrefaultOutcome::default())) };
     let done = running.end();
     for words in done.warnings(&program, passes_by) {
         context.messages.warning(name, &words, &[]);

@@ -100,3 +100,36 @@ fn plan(context: &Context, args: &NumaRunArgs, startup: Option<PolicyRequest>, l
     plan.choose("later", policy::described(later), "--then");
     plan
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Command, FromArgMatches};
+    use machine::Host;
+    use mh_kit::context::Terminals;
+    use mh_kit::settings::Settings;
+    use testkit::fake_machine::FakeMachine;
+
+    fn decided(typed: &str, subject: &str) -> String {
+        let machine = FakeMachine::new(4, 1 << 30);
+        machine.file("/sys/devices/system/node/has_memory", "0-1\n");
+        let context = Context::on(Host::rooted_at(machine.root()), Terminals::default(), Settings::default());
+        let command = NumaRunArgs::augment_args(Command::new("run"));
+        let matches = command.get_matches_from(["run"].into_iter().chain(typed.split(' ')));
+        let args = NumaRunArgs::from_arg_matches(&matches).expect("good options");
+        let resolve = |request: Option<PolicyRequest>| {
+            request.map(|request| request.resolve(&context.host).expect("the nodes are there"))
+        };
+        let plan = plan(&context, &args, resolve(args.startup), resolve(args.then));
+        plan.about(subject).map(|choice| choice.decision.clone()).expect("it is decided")
+    }
+
+    #[test]
+    fn policies_are_by_time_and_over_the_nodes_of_this_machine() {
+        assert_eq!(decided("--startup interleave x", "at the start"), "interleave, nodes 0,1");
+        assert_eq!(decided("--startup interleave x", "later"), "as the process has it");
+        assert_eq!(decided("--startup bind=1 --then local x", "at the start"), "bind, node 1");
+        assert_eq!(decided("--startup bind=1 --then local x", "later"), "local");
+        assert_eq!(decided("--then local --min-size 1G x", "mappings"), "of 1.07 GB and more");
+    }
+}

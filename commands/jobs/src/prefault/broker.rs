@@ -2,10 +2,10 @@
 //! populated, and collects what came of it. One thread reads the ledger; each core token has a thread of its own, since taking one may wait.
 
 use super::Wishes;
-use super::judge::{self, Judged};
+use super::judge::{self, RoomVerdict};
 use super::ledger::{self, Kind};
 use super::policy::PolicyRequest;
-use super::report::{Done, Record};
+use super::report::{MappingRecord, PrefaultOutcome};
 use crate::preload::file_in_memory;
 use crew::budget::{Lease, Request};
 use machine::Host;
@@ -35,7 +35,7 @@ const LOOK: Duration = Duration::from_millis(500);
 const HOLD: Duration = Duration::from_millis(10);
 
 /// Helpers of a run.
-pub struct Wanted {
+pub struct HelpersWanted {
     /// Core tokens at once.
     pub helpers: usize,
     /// Among other runs.
@@ -53,10 +53,10 @@ pub struct Broker {
 }
 
 /// The ledger while the program runs.
-pub struct Running {
+pub struct AnsweringBroker {
     desk: Arc<Desk>,
     threads: Vec<JoinHandle<()>>,
-    done: JoinHandle<Done>,
+    done: JoinHandle<PrefaultOutcome>,
 }
 
 /// What the threads share.
@@ -117,7 +117,7 @@ impl Broker {
     }
 
     /// Answers from now on.
-    pub fn begin(self, context: &Context, wanted: Wanted) -> Running {
+    pub fn begin(self, context: &Context, wanted: HelpersWanted) -> AnsweringBroker {
         for (word, mask) in node_cpus(&context.host).into_iter().enumerate() {
             self.set(ledger::NODE_CPUS + word, mask);
         }
@@ -150,13 +150,13 @@ impl Broker {
         };
         let threads = (0..helpers).map(|_| start(Desk::hold_tokens)).collect();
         let reader = Arc::clone(&desk);
-        Running { threads, done: std::thread::spawn(move || reader.answer()), desk }
+        AnsweringBroker { threads, done: std::thread::spawn(move || reader.answer()), desk }
     }
 }
 
-impl Running {
+impl AnsweringBroker {
     /// The program has ended.
-    pub fn end(self) -> Done {
+    pub fn end(self) -> PrefaultOutcome {
         self.desk.is_over.store(true, Ordering::SeqCst);
         self.desk.words.words()[ledger::IS_ANSWERING].store(0, Ordering::Release);
         self.desk.is_wanted.notify_all();
@@ -184,9 +184,9 @@ impl Desk {
     }
 
     /// The reader of the ledger.
-    fn answer(&self) -> Done {
+    fn answer(&self) -> PrefaultOutcome {
         let mode = self.words.words()[ledger::MODE].load(Ordering::Relaxed);
-        let mut done = Done::of_run(mode & ledger::MODE_AHEAD != 0);
+        let mut done = PrefaultOutcome::of_run(mode & ledger::MODE_AHEAD != 0);
         loop {
             let bell = self.words.half(ledger::BELL);
             let seen = bell.load(Ordering::Acquire);
@@ -234,7 +234,7 @@ impl Desk {
             bytes
         };
         let room = judge::room(&self.host, process, self.promised());
-        let Judged { verdict, room } = judge::judge(room, now, bytes, is_locked);
+        let RoomVerdict { verdict, room } = judge::judge(room, now, bytes, is_locked);
         self.slot(slot, ledger::ROOM).store(room, Ordering::Relaxed);
         self.slot(slot, ledger::VERDICT).store(verdict, Ordering::Release);
         let state = self.state(slot);
@@ -260,12 +260,12 @@ impl Desk {
     }
 
     /// Reads what came of a mapping, and sets its slot free.
-    fn collect(&self, slot: usize, done: &mut Done, is_cut_off: bool) {
+    fn collect(&self, slot: usize, done: &mut PrefaultOutcome, is_cut_off: bool) {
         let kind = self.read(slot, ledger::KIND);
         // The end of the program is the usual end of a mapping that is populated behind it.
         let is_cut_off = is_cut_off && !done.is_ahead;
         let fault = u32::try_from(self.read(slot, ledger::FAULT)).ok();
-        done.add(Record {
+        done.add(MappingRecord {
             process: u32::try_from(self.read(slot, ledger::PROCESS) & u64::from(u32::MAX)).unwrap_or(0),
             address: self.read(slot, ledger::ADDRESS),
             bytes: self.read(slot, ledger::BYTES),

@@ -21,17 +21,17 @@ pub struct Room {
 
 /// A decision, as the ledger has it, and the number that it was made by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct RoomVerdict {
     pub verdict: u64,
     pub room: u64,
 }
 
 /// Judges a mapping of `bytes` that needs `now` of them at once.
-pub fn judge(room: Room, now: u64, bytes: u64, is_locked: bool) -> Judged {
+pub fn judge(room: Room, now: u64, bytes: u64, is_locked: bool) -> RoomVerdict {
     match room.lock.filter(|&lock| is_locked && bytes > lock) {
-        Some(lock) => Judged { verdict: ledger::VERDICT_LOCK_LIMIT, room: lock },
-        None if now > room.memory => Judged { verdict: ledger::VERDICT_MEMORY, room: room.memory },
-        None => Judged { verdict: ledger::VERDICT_GO, room: room.memory },
+        Some(lock) => RoomVerdict { verdict: ledger::VERDICT_LOCK_LIMIT, room: lock },
+        None if now > room.memory => RoomVerdict { verdict: ledger::VERDICT_MEMORY, room: room.memory },
+        None => RoomVerdict { verdict: ledger::VERDICT_GO, room: room.memory },
     }
 }
 
@@ -115,9 +115,9 @@ mod tests {
     #[test]
     fn the_number_in_the_way_is_named() {
         let room = Room { memory: 100, lock: Some(10) };
-        assert_eq!(judge(room, 100, 100, false), Judged { verdict: ledger::VERDICT_GO, room: 100 });
-        assert_eq!(judge(room, 101, 101, false), Judged { verdict: ledger::VERDICT_MEMORY, room: 100 });
+        assert_eq!(judge(room, 100, 100, false), RoomVerdict { verdict: ledger::VERDICT_GO, room: 100 });
+        assert_eq!(judge(room, 101, 101, false), RoomVerdict { verdict: ledger::VERDICT_MEMORY, room: 100 });
         assert_eq!(judge(room, 50, 1000, false).verdict, ledger::VERDICT_GO, "a window of a large mapping");
-        assert_eq!(judge(room, 11, 11, true), Judged { verdict: ledger::VERDICT_LOCK_LIMIT, room: 10 });
+        assert_eq!(judge(room, 11, 11, true), RoomVerdict { verdict: ledger::VERDICT_LOCK_LIMIT, room: 10 });
     }
 }

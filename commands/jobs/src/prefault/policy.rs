@@ -8,14 +8,14 @@ use std::str::FromStr;
 /// What is typed: `interleave`, `bind=0,1`, `preferred=1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicyRequest {
-    pub policy: Policy,
+    pub policy: MemoryPolicy,
     /// A bit for each node; 0 for all that have memory.
     pub nodes: u64,
 }
 
 /// Policies (set_mempolicy(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
+pub enum MemoryPolicy {
     /// On the node of the thread that touches a page first.
     Local,
     /// Page by page over the nodes.
@@ -28,7 +28,7 @@ pub enum Policy {
     Preferred,
 }
 
-impl Policy {
+impl MemoryPolicy {
     const ALL: [(Self, &str, u64); 5] = [
         (Self::Local, "local", 4),
         (Self::Interleave, "interleave", 3),
@@ -53,16 +53,18 @@ impl FromStr for PolicyRequest {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, nodes) = text.split_once('=').map_or((text, None), |(name, nodes)| (name, Some(nodes)));
-        let names = || Policy::ALL.map(|(_, name, _)| name).join(", ");
-        let (policy, _, _) = Policy::ALL
+        let names = || MemoryPolicy::ALL.map(|(_, name, _)| name).join(", ");
+        let (policy, _, _) = MemoryPolicy::ALL
             .into_iter()
             .find(|(_, known, _)| *known == name)
             .ok_or_else(|| format!("a policy is one of {}, with =NODES behind it", names()))?;
         let nodes = nodes.map(parse_nodes).transpose()?.unwrap_or(0);
         match policy {
-            Policy::Local if nodes != 0 => Err("local has no nodes: it is where the thread is".to_owned()),
-            Policy::Preferred if nodes.count_ones() != 1 => Err("preferred needs one node: preferred=0".to_owned()),
-            Policy::Bind if nodes == 0 => Err("bind needs nodes: bind=0,1".to_owned()),
+            MemoryPolicy::Local if nodes != 0 => Err("local has no nodes: it is where the thread is".to_owned()),
+            MemoryPolicy::Preferred if nodes.count_ones() != 1 => {
+                Err("preferred needs one node: preferred=0".to_owned())
+            }
+            MemoryPolicy::Bind if nodes == 0 => Err("bind needs nodes: bind=0,1".to_owned()),
             _ => Ok(Self { policy, nodes }),
         }
     }
@@ -97,7 +99,7 @@ pub fn in_words(nodes: u64) -> String {
 /// A policy for people: `interleave over nodes 0,1`.
 pub fn described(request: Option<PolicyRequest>) -> String {
     let Some(PolicyRequest { policy, nodes }) = request else { return "as the process has it".to_owned() };
-    let name = Policy::name_of(policy.number());
+    let name = MemoryPolicy::name_of(policy.number());
     match nodes.count_ones() {
         0 => name.to_owned(),
         1 => format!("{name}, node {}", in_words(nodes)),
@@ -124,10 +126,10 @@ impl PolicyRequest {
             ));
         }
         let weights = Path::new("/sys/kernel/mm/mempolicy/weighted_interleave");
-        if self.policy == Policy::WeightedInterleave && !host.locate(weights).is_dir() {
+        if self.policy == MemoryPolicy::WeightedInterleave && !host.locate(weights).is_dir() {
             return Err("this kernel has no weighted interleave (Linux 6.9 has)".to_owned());
         }
-        let nodes = if self.policy == Policy::Local || self.nodes != 0 { self.nodes } else { there };
+        let nodes = if self.policy == MemoryPolicy::Local || self.nodes != 0 { self.nodes } else { there };
         Ok(Self { nodes, ..self })
     }
 }
@@ -140,8 +142,8 @@ mod tests {
     #[test]
     fn policies_are_read_as_typed() {
         let read = |text: &str| text.parse::<PolicyRequest>();
-        assert_eq!(read("interleave"), Ok(PolicyRequest { policy: Policy::Interleave, nodes: 0 }));
-        assert_eq!(read("bind=0,2-3"), Ok(PolicyRequest { policy: Policy::Bind, nodes: 0b1101 }));
+        assert_eq!(read("interleave"), Ok(PolicyRequest { policy: MemoryPolicy::Interleave, nodes: 0 }));
+        assert_eq!(read("bind=0,2-3"), Ok(PolicyRequest { policy: MemoryPolicy::Bind, nodes: 0b1101 }));
         assert_eq!(read("preferred=63").map(|request| request.nodes), Ok(1 << 63));
         for bad in
             ["", "near", "bind", "preferred", "preferred=0,1", "local=0", "bind=64", "bind=3-1", "bind=", "bind=-1"]

@@ -1,7 +1,7 @@
 //! What came of each mapping, for people and for programs.
 
 use super::ledger::{self, Kind};
-use super::policy::Policy;
+use super::policy::MemoryPolicy;
 use mh_kit::report::{counted, json_line};
 use serde::Serialize;
 use std::time::Duration;
@@ -14,7 +14,7 @@ const LINES_MAX: usize = 20;
 
 /// One mapping.
 #[derive(Clone, Debug, Default)]
-pub struct Record {
+pub struct MappingRecord {
     pub process: u32,
     pub address: u64,
     pub bytes: u64,
@@ -37,14 +37,14 @@ pub struct Record {
 
 /// All of a run.
 #[derive(Debug, Default)]
-pub struct Done {
+pub struct PrefaultOutcome {
     /// Processes that loaded the library.
     pub processes: u64,
     /// Mappings that found no slot.
     pub missed: u64,
     /// Mappings were populated while the program ran on.
     pub is_ahead: bool,
-    records: Vec<Record>,
+    records: Vec<MappingRecord>,
     mappings: u64,
     sums: Sums,
 }
@@ -60,7 +60,7 @@ struct Sums {
 
 /// One mapping, for programs.
 #[derive(Serialize)]
-struct RecordJson<'a> {
+struct MappingJson<'a> {
     pid: u32,
     address: String,
     bytes: u64,
@@ -75,17 +75,17 @@ struct RecordJson<'a> {
 
 /// A run, for programs.
 #[derive(Serialize)]
-struct DoneJson<'a> {
+struct OutcomeJson<'a> {
     processes: u64,
     mappings: u64,
     mappings_missed: u64,
     populated_bytes: u64,
     seconds: f64,
     cpu_seconds: f64,
-    each: Vec<RecordJson<'a>>,
+    each: Vec<MappingJson<'a>>,
 }
 
-impl Record {
+impl MappingRecord {
     fn kind_in_words(&self) -> &'static str {
         match self.kind {
             Some(Kind::Private) => "private",
@@ -100,7 +100,7 @@ impl Record {
     }
 
     fn policy_in_words(&self) -> Option<&'static str> {
-        self.policy.checked_sub(1).filter(|_| self.policy_fault == 0).map(Policy::name_of)
+        self.policy.checked_sub(1).filter(|_| self.policy_fault == 0).map(MemoryPolicy::name_of)
     }
 
     /// What went otherwise than wished; none where nothing did.
@@ -126,14 +126,14 @@ fn errno(number: u32) -> String {
     mh_kit::failure::with_causes(&error)
 }
 
-impl Done {
+impl PrefaultOutcome {
     /// Nothing yet.
     pub fn of_run(is_ahead: bool) -> Self {
         Self { is_ahead, ..Self::default() }
     }
 
     /// One more.
-    pub fn add(&mut self, record: Record) {
+    pub fn add(&mut self, record: MappingRecord) {
         self.mappings += 1;
         self.sums.populated += record.populated;
         self.sums.wall += record.wall;
@@ -227,20 +227,20 @@ impl Done {
 
     /// For programs: one line.
     pub fn as_json(&self) -> String {
-        json_line(&DoneJson {
+        json_line(&OutcomeJson {
             processes: self.processes,
             mappings: self.mappings,
             mappings_missed: self.missed,
             populated_bytes: self.sums.populated,
             seconds: self.sums.wall.as_secs_f64(),
             cpu_seconds: self.sums.work.as_secs_f64(),
-            each: self.records.iter().map(RecordJson::of).collect(),
+            each: self.records.iter().map(MappingJson::of).collect(),
         })
     }
 }
 
-impl<'a> RecordJson<'a> {
-    fn of(record: &'a Record) -> Self {
+impl<'a> MappingJson<'a> {
+    fn of(record: &'a MappingRecord) -> Self {
         Self {
             pid: record.process,
             address: format!("{:#x}", record.address),
@@ -260,9 +260,9 @@ impl<'a> RecordJson<'a> {
 mod tests {
     use super::*;
 
-    fn record() -> Record {
+    fn record() -> MappingRecord {
         let time = Duration::from_millis(100);
-        Record {
+        MappingRecord {
             process: 7,
             bytes: 2 << 30,
             kind: Some(Kind::Shared),
@@ -272,12 +272,12 @@ mod tests {
             work: time * 2,
             helpers: 1,
             fault: Some(0),
-            ..Record::default()
+            ..MappingRecord::default()
         }
     }
 
-    fn warned(record: Record) -> String {
-        let mut done = Done { processes: 1, ..Done::default() };
+    fn warned(record: MappingRecord) -> String {
+        let mut done = PrefaultOutcome { processes: 1, ..PrefaultOutcome::default() };
         done.add(record);
         done.warnings("'p'", None).join("\n")
     }
@@ -289,18 +289,20 @@ mod tests {
 
     #[test]
     fn what_went_wrong_is_said_with_its_numbers() {
-        let full = Record { verdict: ledger::VERDICT_MEMORY, populated: 0, room: 1 << 30, ..record() };
+        let full = MappingRecord { verdict: ledger::VERDICT_MEMORY, populated: 0, room: 1 << 30, ..record() };
         assert!(warned(full).contains("2.15 GB do not fit: 1.07 GB are free"));
-        assert!(warned(Record { fault: None, ..record() }).contains("a signal ended it early"));
-        assert!(warned(Record { fault: Some(12), ..record() }).contains("Cannot allocate memory"));
-        assert!(warned(Record { lock_fault: 12, ..record() }).contains("not locked"));
-        assert!(warned(Record { is_cut_off: true, ..record() }).contains("in the middle"));
-        assert!(warned(Record { policy: 4, policy_fault: 22, ..record() }).contains("policy not set"));
+        assert!(warned(MappingRecord { fault: None, ..record() }).contains("a signal ended it early"));
+        assert!(warned(MappingRecord { fault: Some(12), ..record() }).contains("Cannot allocate memory"));
+        assert!(warned(MappingRecord { lock_fault: 12, ..record() }).contains("not locked"));
+        assert!(warned(MappingRecord { is_cut_off: true, ..record() }).contains("in the middle"));
+        assert!(warned(MappingRecord { policy: 4, policy_fault: 22, ..record() }).contains("policy not set"));
     }
 
     #[test]
     fn nothing_done_has_a_reason() {
-        let reason = |processes, passes_by| Done { processes, ..Done::default() }.warnings("'p'", passes_by).join("\n");
+        let reason = |processes, passes_by| {
+            PrefaultOutcome { processes, ..PrefaultOutcome::default() }.warnings("'p'", passes_by).join("\n")
+        };
         assert!(reason(0, Some("is a static program")).contains("'p' is a static program"));
         assert!(reason(0, None).contains("did not load the library"));
         assert!(reason(2, None).contains("no large mapping"));
@@ -308,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_report_has_the_sums_and_a_line_for_each() {
-        let mut done = Done { processes: 1, ..Done::default() };
+        let mut done = PrefaultOutcome { processes: 1, ..PrefaultOutcome::default() };
         (0..25).for_each(|_| done.add(record()));
         let text = done.as_text();
         assert!(
