@@ -1,7 +1,7 @@
 //! Unmodified programs under `mh vmtasks run` and `mh numa run`: large mappings are there when the program gets them, and nothing else
 //! is different for it.
 
-use crate::place::{Place, said};
+use crate::place::{Place, binary, said};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
@@ -53,6 +53,21 @@ fn every_kind_of_large_mapping_is_resident_when_the_program_gets_it() {
         report["each"].as_array().expect("a list").iter().filter_map(|one| one["kind"].as_str()).collect();
     assert_eq!(kinds, ["private", "shared", "file in memory", "System V", "committed", "mlock"]);
     assert_eq!(before, "");
+}
+
+#[test]
+fn a_file_that_is_locked_is_read_and_not_written() {
+    let Some(place) = place_with_program(&[]) else { return };
+    // Not where tests write, which may be memory.
+    let name = binary().with_file_name(format!("locked-{}", std::process::id()));
+    let outcome = run(&place, "", &format!("locked-file '{}'", name.display()));
+    std::fs::remove_file(&name).expect("the program has made it");
+    let (report, _before) = reported(&outcome);
+    if report["each"][0]["kind"] != "mlock of a file" {
+        return left_out("programs are built in memory here");
+    }
+    assert_eq!(stdout(&outcome), "locked file 25165824, written 0\nok\n");
+    assert_eq!(report["populated_bytes"], 24 << 20, "{report}");
 }
 
 #[test]

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +66,20 @@ static void kinds(void)
     if (mlock(memory, SIZE)) fail("mlock");
     printf("locked %ld\n", resident(memory, SIZE));
     printf("small %ld\n", resident(map(4UL << 20), 4UL << 20));
+}
+
+static void locked_file(const char *name)
+{
+    int file = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (ftruncate(file, SIZE)) fail("ftruncate");
+    struct stat made, then;
+    fstat(file, &made);
+    char *memory = mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (mlock(memory, SIZE)) fail("mlock");
+    msync(memory, SIZE, MS_SYNC);
+    fstat(file, &then);
+    int is_written = made.st_blocks != then.st_blocks || made.st_mtim.tv_nsec != then.st_mtim.tv_nsec;
+    printf("locked file %ld, written %d\n", resident(memory, SIZE), is_written);
 }
 
 static void *map_often(void *unused)
@@ -163,6 +178,7 @@ int main(int count, char **words)
 {
     const char *task = count > 1 ? words[1] : "";
     if (!strcmp(task, "kinds")) kinds();
+    else if (!strcmp(task, "locked-file")) locked_file(words[2]);
     else if (!strcmp(task, "threads")) in_threads(0);
     else if (!strcmp(task, "forks")) in_threads(20);
     else if (!strcmp(task, "fixed")) over_others();

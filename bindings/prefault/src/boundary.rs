@@ -11,16 +11,26 @@ use crate::ahead;
 use crate::kinds::{FileFacts, MapCall};
 use crate::ledger::Kind;
 use crate::operation::{self, Mapping};
-use crate::reservations::Reservations;
+use crate::ranges::Ranges;
 use calls::Errno;
 use libc::{c_int, c_void, off_t, size_t};
 use syscalls::Sysno;
 
 /// What the program has set aside.
-static RESERVED: Reservations = Reservations::new();
+static RESERVED: Ranges = Ranges::new();
+/// What is memory, and no file on a disk.
+static IN_MEMORY: Ranges = Ranges::new();
 
 /// Flags by which the kernel would populate by itself, with one thread.
 const POPULATES: c_int = libc::MAP_POPULATE;
+
+/// A range is unmapped, or another mapping comes in its place.
+fn forget(start: usize, bytes: usize) {
+    if shared::min_bytes() < usize::MAX {
+        RESERVED.forget(start, bytes);
+        IN_MEMORY.forget(start, bytes);
+    }
+}
 
 /// Hands an outcome of the kernel's to the program as libc would.
 fn as_libc(outcome: Result<usize, Errno>) -> *mut c_void {
@@ -53,10 +63,13 @@ pub unsafe extern "C" fn mmap(
     file: c_int,
     offset: off_t,
 ) -> *mut c_void {
-    if flags & libc::MAP_FIXED != 0 {
-        ahead::forget(address.expose_provenance(), bytes);
-    }
     let at = address.expose_provenance();
+    if flags & libc::MAP_FIXED != 0 {
+        ahead::forget(at, bytes);
+        if flags & libc::MAP_ANONYMOUS == 0 {
+            forget(at, bytes);
+        }
+    }
     let map = |flags: c_int| calls::map(at, bytes, protection, flags, file, offset);
     if bytes < shared::min_bytes() {
         return as_libc(map(flags));
@@ -65,17 +78,21 @@ pub unsafe extern "C" fn mmap(
     let kind = call.kind(|| calls::file_facts(file));
     let Some(kind) = kind else {
         let mapped = map(flags);
-        if let (Ok(start), true) = (mapped, call.is_reservation()) {
-            RESERVED.add(start, bytes);
+        match mapped {
+            Ok(start) if call.is_reservation() => RESERVED.add(start, bytes),
+            Ok(start) if flags & libc::MAP_ANONYMOUS != 0 => IN_MEMORY.add(start, bytes),
+            _ => {}
         }
         return as_libc(mapped);
     };
     let page = operation::page_bytes(flags, || calls::block_bytes(file));
     let mapped = map(flags & !POPULATES).and_then(|start| {
+        IN_MEMORY.add(start, bytes);
         let outcome = operation::improve(Mapping { start, bytes, kind, page });
         match outcome {
             // What mmap(2) answers for a mapping that does not fit.
             operation::Improved::Refused => {
+                IN_MEMORY.forget(start, bytes);
                 calls::unmap(start, bytes)?;
                 return Err(libc::ENOMEM);
             }
@@ -108,9 +125,7 @@ pub unsafe extern "C" fn mmap64(
 pub unsafe extern "C" fn munmap(address: *mut c_void, bytes: size_t) -> c_int {
     let start = address.expose_provenance();
     ahead::forget(start, bytes);
-    if bytes >= shared::min_bytes() {
-        RESERVED.forget(start, bytes);
-    }
+    forget(start, bytes);
     as_status(calls::unmap(start, bytes).map(|()| 0))
 }
 
@@ -142,8 +157,10 @@ pub unsafe extern "C" fn mremap(
 ) -> *mut c_void {
     let (from, to) = (address.expose_provenance(), new_address.expose_provenance());
     ahead::forget(from, bytes);
+    forget(from, bytes);
     if flags & libc::MREMAP_FIXED != 0 {
         ahead::forget(to, new_bytes);
+        forget(to, new_bytes);
     }
     as_libc(calls::call(Sysno::mremap, [from, bytes, new_bytes, flags.cast_unsigned() as usize, to, 0]))
 }
@@ -160,6 +177,7 @@ pub unsafe extern "C" fn shmat(segment: c_int, address: *const c_void, flags: c_
         && let Some(bytes) = calls::new_segment_bytes(segment)
         && bytes >= shared::min_bytes()
     {
+        IN_MEMORY.add(start, bytes);
         let _best_effort = operation::improve(Mapping { start, bytes, kind: Kind::Segment, page: operation::PAGE });
     }
     as_libc(attached)
@@ -171,6 +189,7 @@ pub unsafe extern "C" fn shmat(segment: c_int, address: *const c_void, flags: c_
 pub unsafe extern "C" fn shmdt(address: *const c_void) -> c_int {
     let start = address.expose_provenance();
     ahead::forget(start, 1);
+    forget(start, 1);
     as_status(calls::call(Sysno::shmdt, [start, 0, 0, 0, 0, 0]))
 }
 
@@ -190,8 +209,9 @@ pub unsafe extern "C" fn mlock2(address: *const c_void, bytes: size_t, flags: li
     let is_first_touch = flags == 0 && bytes >= shared::min_bytes() && start.is_multiple_of(operation::PAGE);
     // Pages that are locked as they come need no second walk; only then is it known that this may be locked at all.
     if is_first_touch && calls::lock_on_fault(start, bytes).is_ok() {
-        let _the_kernel_does_the_rest =
-            operation::improve(Mapping { start, bytes, kind: Kind::Locked, page: operation::PAGE });
+        let is_in_memory = IN_MEMORY.covers(start, bytes) || RESERVED.covers(start, bytes);
+        let kind = if is_in_memory { Kind::Locked } else { Kind::LockedFile };
+        let _the_kernel_does_the_rest = operation::improve(Mapping { start, bytes, kind, page: operation::PAGE });
     }
     as_status(calls::call(Sysno::mlock2, [start, bytes, flags as usize, 0, 0, 0]))
 }

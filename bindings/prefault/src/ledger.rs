@@ -129,12 +129,22 @@ pub enum Kind {
     Segment = 5,
     /// What a program made accessible that it had reserved before.
     Committed = 6,
-    /// What a program locks.
+    /// Memory that a program locks.
     Locked = 7,
+    /// A file that a program locks, or what is not known to be memory.
+    LockedFile = 8,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Private, Self::Shared, Self::Memory, Self::Huge, Self::Segment, Self::Committed, Self::Locked];
+    pub const ALL: [Self; 8] = [
+        Self::Private,
+        Self::Shared,
+        Self::Memory,
+        Self::Huge,
+        Self::Segment,
+        Self::Committed,
+        Self::Locked,
+        Self::LockedFile,
+    ];
 }

@@ -8,4 +8,4 @@ pub mod boundary;
 mod kinds;
 mod ledger;
 mod operation;
-mod reservations;
+mod ranges;

@@ -112,7 +112,7 @@ impl LedgerSlot {
 
     /// Writes the question.
     fn describe(&self, mapping: Mapping) {
-        let process = u64::from(calls::process()) | u64::from(calls::thread()) << 32;
+        let process = u64::from(calls::process_in_proc()) | u64::from(calls::thread()) << 32;
         (ledger::VERDICT..=ledger::ROOM).for_each(|word| self.set(word, 0));
         self.set(ledger::PROCESS, process);
         self.set(ledger::ADDRESS, mapping.start as u64);
@@ -222,7 +222,7 @@ fn populate_if_it_fits(slot: LedgerSlot, mapping: Mapping, mode: u64, signals: S
         let fault = calls::lock_on_fault(mapping.start, mapping.bytes).err();
         slot.set(ledger::LOCK_FAULT, fault.map_or(0, |errno| errno as u64));
     }
-    if mode & ledger::MODE_AHEAD != 0 && mapping.kind != Kind::Locked {
+    if mode & ledger::MODE_AHEAD != 0 && !matches!(mapping.kind, Kind::Locked | Kind::LockedFile) {
         return if ahead::take(slot, mapping) { Improved::Yes } else { Improved::No };
     }
     slot.begin();
@@ -319,7 +319,11 @@ impl Operation {
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let Some((start, bytes)) = chunk(self.mapping, self.chunk, number) else { return false };
-        match calls::populate(start, bytes) {
+        let outcome = match self.mapping.kind {
+            Kind::LockedFile => calls::populate_for_reading(start, bytes),
+            _ => calls::populate(start, bytes),
+        };
+        match outcome {
             Ok(()) => {
                 self.populated.fetch_add(bytes as u64, Ordering::Relaxed);
                 true

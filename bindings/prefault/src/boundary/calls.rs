@@ -39,12 +39,18 @@ pub fn unmap(start: usize, bytes: usize) -> Result<(), Errno> {
     call(Sysno::munmap, [start, bytes, 0, 0, 0, 0]).map(drop)
 }
 
-/// LIMIT: the libc crate has no name for it on every target (madvise(2), Linux 5.14).
+/// LIMIT: the libc crate has no name for them on every target (madvise(2), Linux 5.14).
+const MADV_POPULATE_READ: usize = 22;
 const MADV_POPULATE_WRITE: usize = 23;
 
-/// Makes all pages present and writable; changes no byte.
+/// Makes all pages present and writable; changes no byte. The pages of a file that is mapped shared become dirty.
 pub fn populate(start: usize, bytes: usize) -> Result<(), Errno> {
     call(Sysno::madvise, [start, bytes, MADV_POPULATE_WRITE, 0, 0, 0]).map(drop)
+}
+
+/// Makes all pages present as they are read.
+pub fn populate_for_reading(start: usize, bytes: usize) -> Result<(), Errno> {
+    call(Sysno::madvise, [start, bytes, MADV_POPULATE_READ, 0, 0, 0]).map(drop)
 }
 
 /// Asks for transparent huge pages.
@@ -111,6 +117,16 @@ pub fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let _zero_then = call(Sysno::clock_gettime, [number(clock), (&raw mut time).expose_provenance(), 0, 0, 0, 0]);
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+/// The process by the number that readers of `/proc` know it by, which is another one within a PID namespace; 0 where there is no `/proc`.
+pub fn process_in_proc() -> u32 {
+    let mut digits = [0_u8; 10];
+    let path = c"/proc/self".as_ptr().expose_provenance();
+    let place = digits.as_mut_ptr().expose_provenance();
+    let length = call(Sysno::readlinkat, [number(libc::AT_FDCWD), path, place, digits.len(), 0, 0]).unwrap_or(0);
+    let value = |value: u32, &digit: &u8| value.wrapping_mul(10).wrapping_add(u32::from(digit.wrapping_sub(b'0')));
+    digits.iter().take(length).fold(0, value)
 }
 
 /// The process.

@@ -95,8 +95,14 @@ impl MappingRecord {
             Some(Kind::Segment) => "System V",
             Some(Kind::Committed) => "committed",
             Some(Kind::Locked) => "mlock",
+            Some(Kind::LockedFile) => "mlock of a file",
             None => "unknown",
         }
+    }
+
+    /// How many populated it.
+    fn threads(&self) -> u64 {
+        if self.populated > 0 { self.helpers.saturating_add(1) } else { 0 }
     }
 
     fn policy_in_words(&self) -> Option<&'static str> {
@@ -135,12 +141,10 @@ impl PrefaultOutcome {
     /// One more.
     pub fn add(&mut self, record: MappingRecord) {
         self.mappings += 1;
-        self.sums.populated += record.populated;
-        self.sums.wall += record.wall;
-        self.sums.work += record.work;
-        if record.populated > 0 {
-            self.sums.threads = self.sums.threads.max(record.helpers + 1);
-        }
+        self.sums.populated = self.sums.populated.saturating_add(record.populated);
+        self.sums.wall = self.sums.wall.saturating_add(record.wall);
+        self.sums.work = self.sums.work.saturating_add(record.work);
+        self.sums.threads = self.sums.threads.max(record.threads());
         if self.records.len() < RECORDS_MAX {
             self.records.push(record);
         }
@@ -182,12 +186,8 @@ impl PrefaultOutcome {
         if self.is_ahead {
             text.push_str(&format!(" behind the program, with {} of CPU time", terminal::duration(work)));
         } else if populated > 0 {
-            let saved = work.saturating_sub(wall);
-            text.push_str(&format!(" in {} by up to {}", terminal::duration(wall), counted(threads, "thread"),));
-            if !saved.is_zero() {
-                let (work, saved) = (terminal::duration(work), terminal::duration(saved));
-                text.push_str(&format!(", {saved} less than the {work} of CPU time that one would have taken"));
-            }
+            let (wall, threads) = (terminal::duration(wall), counted(threads, "thread"));
+            text.push_str(&format!(" in {wall} by up to {threads}; by one, about {}", terminal::duration(work)));
         }
         text.push('\n');
         if self.records.is_empty() {
@@ -212,7 +212,7 @@ impl PrefaultOutcome {
                 record.kind_in_words().to_owned(),
                 terminal::bytes(record.populated),
                 terminal::duration(record.wall),
-                if record.populated > 0 { (record.helpers + 1).to_string() } else { "0".to_owned() },
+                record.threads().to_string(),
                 record.policy_in_words().unwrap_or("-").to_owned(),
                 record.note().unwrap_or_default(),
             ]);
@@ -249,7 +249,7 @@ impl<'a> MappingJson<'a> {
             populated_bytes: record.populated,
             seconds: record.wall.as_secs_f64(),
             cpu_seconds: record.work.as_secs_f64(),
-            threads: if record.populated > 0 { record.helpers + 1 } else { 0 },
+            threads: record.threads(),
             policy: record.policy_in_words(),
             note: record.note(),
         }
@@ -314,7 +314,7 @@ mod tests {
         (0..25).for_each(|_| done.add(record()));
         let text = done.as_text();
         assert!(
-            text.starts_with("populated: 50.0 GiB in 25 mappings, 5.00 s of CPU time in 2.50 s by up to 2 threads"),
+            text.starts_with("populated: 53.7 GB in 25 mappings in 2.5 s by up to 2 threads; by one, about 5 s\n"),
             "{text}"
         );
         assert!(text.contains("and 5 more mappings"), "{text}");

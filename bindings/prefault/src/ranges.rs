@@ -1,9 +1,10 @@
-//! Addresses that the program has set aside without access (PROT_NONE), so that mprotect(2) on a part of them is known to commit memory.
-//! A table without locks: a thread that finds a place half-written takes it for empty, and the mapping is then merely not populated.
+//! What is known of large mappings: which addresses were set aside without access, so that mprotect(2) on a part of them commits memory, and
+//! which are memory and no file, so that writing to their pages dirties nothing. A table without locks: a thread that finds a place
+//! half-written takes it for empty, and the mapping is then merely not populated.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// LIMIT: reservations that are remembered at once.
+/// LIMIT: mappings that are remembered at once.
 const PLACES: usize = 64;
 
 /// One of them; `end` is 0 while the place is free.
@@ -13,11 +14,11 @@ struct Place {
 }
 
 /// All that are known.
-pub struct Reservations {
+pub struct Ranges {
     places: [Place; PLACES],
 }
 
-impl Reservations {
+impl Ranges {
     /// None known.
     pub const fn new() -> Self {
         Self { places: [const { Place { start: AtomicUsize::new(0), end: AtomicUsize::new(0) } }; PLACES] }
@@ -42,11 +43,11 @@ impl Reservations {
         })
     }
 
-    /// Forgets those that begin in a range that is unmapped.
+    /// Forgets those that have a part in a range that is unmapped or replaced.
     pub fn forget(&self, start: usize, bytes: usize) {
         for place in &self.places {
             let (end, first) = (place.end.load(Ordering::Acquire), place.start.load(Ordering::Acquire));
-            if end > 1 && start <= first && first < start.saturating_add(bytes) {
+            if end > 1 && start < end && first < start.saturating_add(bytes) {
                 let _another_thread_did = place.end.compare_exchange(end, 0, Ordering::AcqRel, Ordering::Relaxed);
             }
         }
@@ -59,18 +60,20 @@ mod tests {
 
     #[test]
     fn what_was_reserved_is_covered_until_it_is_unmapped() {
-        let known = Reservations::new();
+        let known = Ranges::new();
         known.add(0x1000, 0x1000);
         known.add(0x8000, 0x4000);
         assert!(known.covers(0x9000, 0x1000) && known.covers(0x1000, 0x1000));
         assert!(!known.covers(0xb000, 0x2000) && !known.covers(0x800, 0x1000));
-        known.forget(0x8000, 0x4000);
+        known.forget(0xc000, 0x1000);
+        assert!(known.covers(0x9000, 0x1000), "what is behind it is another's");
+        known.forget(0x9000, 0x1000);
         assert!(!known.covers(0x9000, 0x1000) && known.covers(0x1000, 0x1000));
     }
 
     #[test]
     fn a_full_table_remembers_no_more_and_takes_again_what_was_freed() {
-        let known = Reservations::new();
+        let known = Ranges::new();
         for number in 1..=PLACES + 1 {
             known.add(number << 12, 0x1000);
         }
