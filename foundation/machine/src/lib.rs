@@ -9,9 +9,11 @@ mod clock_source;
 #[cfg(test)]
 mod fake_host;
 mod host;
+mod lock_limit;
 mod locks;
 mod memory;
 mod mounts;
+mod nodes;
 mod pressure;
 mod process;
 mod processor_time;
@@ -27,9 +29,11 @@ pub use cgroup::{
 };
 pub use clock_source::{ClockSource, clock_source};
 pub use host::{FieldFault, Host, HostError};
+pub use lock_limit::lockable_bytes;
 pub use locks::lock_holder;
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};
+pub use nodes::{NumaNode, free_huge_pages, numa_nodes};
 pub use pressure::{Pressure, Resource, own_run_delay_ns, pressure, thread_run_delay_ns};
 pub use process::{
     ProcessFacts, ProcessIo, own_pid_namespace, process_cpu_ticks, process_facts, process_io, process_name,
