@@ -42,9 +42,11 @@ runners! {
     fit_does_and_says_what_is_written_down: "fit";
     innodb_does_and_says_what_is_written_down: "innodb";
     mtwrite_does_and_says_what_is_written_down: "mtwrite";
+    numa_does_and_says_what_is_written_down: "numa";
     bakeoff_does_and_says_what_is_written_down: "bakeoff";
     load_does_and_says_what_is_written_down: "load";
     timers_does_and_says_what_is_written_down: "timers";
+    vmtasks_does_and_says_what_is_written_down: "vmtasks";
     crew_does_and_says_what_is_written_down: "crew";
 }
 

@@ -1,7 +1,8 @@
-//! Programs and the cores that they use: `mh xjobs`, `mh crew` and `mh mtwrite`.
+//! Programs and the cores that they use: `mh xjobs`, `mh crew` and `mh mtwrite`; and their memory: `mh vmtasks` and `mh numa`.
 
 mod crew;
 mod job_slots;
+mod mappings;
 #[cfg(feature = "mtwrite")]
 mod mtwrite;
 mod numa;

@@ -1,28 +1,47 @@
-//! `mh numa`: where large memory is. A file for each subcommand.
+//! `mh numa`: on which nodes the memory of programs is. A file for each subcommand; verdicts are the engine `memory`'s.
+
+mod check;
+#[cfg(feature = "mtwrite")]
 mod run;
+
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
+
+/// How messages begin.
 const NAME: &str = "mh numa";
-/// The line of the registry.
-pub const ENTRY: Entry = Entry::new("numa", Group::Do, Signals::Own, command, start);
+
+/// The registry's line. Signals are those of the program that run starts; check leaves nothing behind that would outlive it.
+pub const ENTRY: Entry = Entry::new("numa", Group::Do, Signals::Own, command, run);
+
+/// Place large memory on the nodes of the machine, and show where it is
 #[derive(Args, Debug)]
-struct A {
+struct NumaArgs {
     #[command(subcommand)]
-    c: C,
+    task: NumaTask,
 }
+
 #[derive(Debug, Subcommand)]
-enum C {
+enum NumaTask {
+    /// Show on which nodes the large memory of running programs is, and judge it
+    ///
+    /// Exit code: 0, or 1 if the kernel will swap although another node has memory, or a process could not be checked.
+    Check(check::CheckArgs),
+    #[cfg(feature = "mtwrite")]
     Run(run::NumaRunArgs),
 }
-/// Give large memory a policy
+
 fn command() -> Command {
-    A::augment_args(Command::new("numa"))
+    NumaArgs::augment_args(Command::new("numa"))
+        .after_help("Examples:\n  mh numa check 4711        pages by node, and one verdict\n  mh numa check --json 4711 for programs")
 }
-fn start(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
-    let a = A::from_arg_matches(matches).map_err(Failure::CommandLine)?;
-    match a.c {
-        C::Run(a) => run::run(context, a),
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let args = NumaArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    match args.task {
+        NumaTask::Check(args) => check::run(context, &args),
+        #[cfg(feature = "mtwrite")]
+        NumaTask::Run(args) => run::run(context, args),
     }
 }

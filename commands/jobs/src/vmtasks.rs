@@ -1,28 +1,49 @@
-//! `mh vmtasks`: large memory on every core. A file for each subcommand.
+//! `mh vmtasks`: large memory on every core. A file for each subcommand; the work is done in the engine `memory`.
+
+mod check;
+#[cfg(feature = "mtwrite")]
 mod run;
+
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
+
+/// How messages begin.
 const NAME: &str = "mh vmtasks";
-/// The line of the registry.
-pub const ENTRY: Entry = Entry::new("vmtasks", Group::Do, Signals::Own, command, start);
+
+/// The registry's line. Signals are those of the program that run starts; check leaves nothing behind that would outlive it.
+pub const ENTRY: Entry = Entry::new("vmtasks", Group::Do, Signals::Own, command, run);
+
+/// Set up large memory on every core, and prove that it is resident
 #[derive(Args, Debug)]
-struct A {
+struct VmtasksArgs {
     #[command(subcommand)]
-    c: C,
+    task: VmtasksTask,
 }
+
 #[derive(Debug, Subcommand)]
-enum C {
+enum VmtasksTask {
+    /// Check that the large memory of running programs is resident
+    ///
+    /// Exit code: 0 if all large mappings are resident as a whole, 1 if not, or if there is none.
+    Check(check::CheckArgs),
+    #[cfg(feature = "mtwrite")]
     Run(run::VmtasksRunArgs),
 }
-/// Populate, lock and check large memory with every core
+
 fn command() -> Command {
-    A::augment_args(Command::new("vmtasks"))
+    VmtasksArgs::augment_args(Command::new("vmtasks")).after_help(
+        "Examples:\n  mh vmtasks check 4711            is all of its large memory in memory?\n  \
+         mh vmtasks check --locked 4711   and locked, so that it stays there?",
+    )
 }
-fn start(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
-    let a = A::from_arg_matches(matches).map_err(Failure::CommandLine)?;
-    match a.c {
-        C::Run(a) => run::run(context, a),
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let args = VmtasksArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    match args.task {
+        VmtasksTask::Check(args) => check::run(context, &args),
+        #[cfg(feature = "mtwrite")]
+        VmtasksTask::Run(args) => run::run(context, args),
     }
 }

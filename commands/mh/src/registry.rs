@@ -34,6 +34,8 @@ pub const COMMANDS: &[Entry] = &[
     SUM,
     #[cfg(feature = "mtwrite")]
     MTWRITE,
+    VMTASKS,
+    NUMA,
     INNODB,
     SYSSTAT,
     PSTIME,
@@ -44,8 +46,6 @@ pub const COMMANDS: &[Entry] = &[
     LOAD,
     BAKEOFF,
     CREW,
-    VMTASKS,
-    NUMA,
     tour::ENTRY,
     links::ENTRY,
     generate::ENTRY,

@@ -29,7 +29,7 @@ pub use cgroup::{
 };
 pub use clock_source::{ClockSource, clock_source};
 pub use host::{FieldFault, Host, HostError};
-pub use lock_limit::lockable_bytes;
+pub use lock_limit::{lockable_bytes, lockable_bytes_of};
 pub use locks::lock_holder;
 pub use memory::{HostMemory, ProcessMemory, host_memory, process_memory};
 pub use mounts::{DeviceNumber, Mount, mounts};

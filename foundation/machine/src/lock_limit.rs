@@ -1,4 +1,4 @@
-//! How much memory this process may still lock (`mlock(2)`, RLIMIT_MEMLOCK).
+//! How much memory a process may still lock (`mlock(2)`, RLIMIT_MEMLOCK).
 
 use crate::host::{Host, HostError, parse_number};
 use crate::memory::field;
@@ -7,9 +7,18 @@ use std::path::Path;
 /// The capability to lock without a limit (capabilities(7), CAP_IPC_LOCK): the 14th bit.
 const LOCK_CAPABILITY: u64 = 1 << 14;
 
-/// Bytes that may still be locked; none where nothing bounds it.
+/// Bytes that this process may still lock; none where nothing bounds it.
 pub fn lockable_bytes(host: &Host) -> Result<Option<u64>, HostError> {
-    let path = Path::new("/proc/self/status");
+    lockable_bytes_in(host, Path::new("/proc/self"))
+}
+
+/// The same for another process.
+pub fn lockable_bytes_of(host: &Host, process: u32) -> Result<Option<u64>, HostError> {
+    lockable_bytes_in(host, Path::new(&format!("/proc/{process}")))
+}
+
+fn lockable_bytes_in(host: &Host, directory: &Path) -> Result<Option<u64>, HostError> {
+    let path = &directory.join("status");
     let status = host.read(path)?;
     let capabilities = field(&status, "CapEff").and_then(|text| u64::from_str_radix(text, 16).ok()).unwrap_or(0);
     if capabilities & LOCK_CAPABILITY != 0 {
@@ -17,7 +26,7 @@ pub fn lockable_bytes(host: &Host) -> Result<Option<u64>, HostError> {
     }
     let locked = field(&status, "VmLck").map_or("0", |text| text.trim_end_matches("kB").trim_end());
     let locked = parse_number(path, "VmLck", locked)?.saturating_mul(1024);
-    let path = Path::new("/proc/self/limits");
+    let path = &directory.join("limits");
     let limits = host.read(path)?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"));
     let soft = line.and_then(|line| line.split_ascii_whitespace().next());

@@ -112,7 +112,7 @@ mod tests {
 
     fn decided(typed: &str, subject: &str) -> String {
         let machine = FakeMachine::new(4, 1 << 30);
-        machine.file("/sys/devices/system/node/has_memory", "0-1\n");
+        policy::with_nodes(&machine, 2);
         let context = Context::on(Host::rooted_at(machine.root()), Terminals::default(), Settings::default());
         let command = NumaRunArgs::augment_args(Command::new("run"));
         let matches = command.get_matches_from(["run"].into_iter().chain(typed.split(' ')));

@@ -328,22 +328,13 @@ impl Desk {
 /// CPUs of each node, as the ledger has them; all zero on a machine of one node, where it does not matter.
 fn node_cpus(host: &Host) -> Vec<u64> {
     let mut masks = vec![0; ledger::NODES * ledger::MASK_WORDS];
-    let lists: Vec<(usize, String)> = (0..ledger::NODES)
-        .filter_map(|node| {
-            let path = format!("/sys/devices/system/node/node{node}/cpulist");
-            Some((node, std::fs::read_to_string(host.locate(Path::new(&path))).ok()?))
-        })
-        .collect();
-    if lists.len() < 2 {
+    let nodes = machine::numa_nodes(host).unwrap_or_default();
+    if nodes.len() < 2 {
         return masks;
     }
-    for (node, list) in lists {
-        let ranges = list.trim().split(',').filter_map(|range| {
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            Some((first.parse::<usize>().ok()?, last.parse::<usize>().ok()?))
-        });
-        for cpu in ranges.flat_map(|(first, last)| first..=last.min(ledger::MASK_WORDS * 64 - 1)) {
-            masks[node * ledger::MASK_WORDS + cpu / 64] |= 1 << (cpu % 64);
+    for node in nodes.iter().filter(|node| node.number < ledger::NODES) {
+        for cpu in node.cpus.iter().filter(|&&cpu| cpu < ledger::MASK_WORDS * 64) {
+            masks[node.number * ledger::MASK_WORDS + cpu / 64] |= 1 << (cpu % 64);
         }
     }
     masks
@@ -351,16 +342,17 @@ fn node_cpus(host: &Host) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::policy;
     use super::*;
     use testkit::fake_machine::FakeMachine;
 
     #[test]
     fn cpus_of_nodes_are_written_where_there_are_several() {
         let fake = FakeMachine::new(4, 1 << 30);
-        fake.file("/sys/devices/system/node/node0/cpulist", "0-1,64\n");
+        policy::with_nodes(&fake, 1);
         let host = Host::rooted_at(fake.root());
         assert!(node_cpus(&host).iter().all(|&mask| mask == 0));
-        fake.file("/sys/devices/system/node/node1/cpulist", "2-3\n");
+        policy::with_nodes(&fake, 2);
         let masks = node_cpus(&host);
         assert_eq!((masks[0], masks[1], masks[ledger::MASK_WORDS]), (0b11, 1, 0b1100));
     }

@@ -3,7 +3,6 @@
 
 use super::ledger;
 use machine::{ControlGroups, Host};
-use std::path::Path;
 
 /// Left free at least.
 const RESERVE_BYTES: u64 = 64 << 20;
@@ -44,27 +43,9 @@ pub fn room(host: &Host, process: u32, promised: u64) -> Room {
     let reserve = RESERVE_BYTES.max(total / RESERVE_PART).min(available / 4);
     let machine = available.saturating_sub(reserve);
     let group = allowed.map_or(u64::MAX, |bytes| bytes.saturating_sub(RESERVE_BYTES.min(bytes / 4)));
-    Room { memory: machine.min(group).saturating_sub(promised), lock: lock_room(host, process) }
-}
-
-/// What a process may still lock (RLIMIT_MEMLOCK); none where it has the capability to lock all, or that is not known.
-fn lock_room(host: &Host, process: u32) -> Option<u64> {
-    const CAP_IPC_LOCK: u32 = 14;
-    let read = |name: &str| {
-        let path = format!("/proc/{process}/{name}");
-        std::fs::read_to_string(host.locate(Path::new(&path))).ok()
-    };
-    let status = read("status")?;
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    let capabilities = u64::from_str_radix(field("CapEff:")?, 16).ok()?;
-    if capabilities >> CAP_IPC_LOCK & 1 == 1 {
-        return None;
-    }
-    let locked = field("VmLck:").and_then(|value| value.strip_suffix("kB")?.trim().parse::<u64>().ok()).unwrap_or(0);
-    let limits = read("limits")?;
-    let limit = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"))?;
-    let limit = limit.split_whitespace().next()?.parse::<u64>().ok()?;
-    Some(limit.saturating_sub(locked.saturating_mul(1024)))
+    // What is not known is left to the kernel, whose answer is reported.
+    let lock = machine::lockable_bytes_of(host, process).ok();
+    Room { memory: machine.min(group).saturating_sub(promised), lock: lock.flatten() }
 }
 
 #[cfg(test)]

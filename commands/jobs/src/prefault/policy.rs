@@ -71,6 +71,8 @@ impl FromStr for PolicyRequest {
 }
 
 /// LIMIT: nodes 0 to 63; the largest machines sold have 32.
+const NODES_MAX: usize = 64;
+
 fn parse_nodes(text: &str) -> Result<u64, String> {
     let number = |word: &str| {
         let number = word.parse::<u32>().ok().filter(|&number| number < u64::BITS);
@@ -107,11 +109,11 @@ pub fn described(request: Option<PolicyRequest>) -> String {
     }
 }
 
-/// The nodes of this machine that have memory; node 0 alone where the kernel does not say.
+/// The nodes of this machine that have memory; node 0 alone where the kernel knows no nodes.
 pub fn nodes_with_memory(host: &Host) -> u64 {
-    let text =
-        std::fs::read_to_string(host.locate(Path::new("/sys/devices/system/node/has_memory"))).unwrap_or_default();
-    parse_nodes(text.trim()).unwrap_or(1)
+    let nodes = machine::numa_nodes(host).unwrap_or_default();
+    let has_memory = nodes.iter().filter(|node| node.total_bytes > 0 && node.number < NODES_MAX);
+    has_memory.fold(0, |mask, node| mask | 1 << node.number).max(1)
 }
 
 impl PolicyRequest {
@@ -131,6 +133,18 @@ impl PolicyRequest {
         }
         let nodes = if self.policy == MemoryPolicy::Local || self.nodes != 0 { self.nodes } else { there };
         Ok(Self { nodes, ..self })
+    }
+}
+
+/// Gives a fake machine nodes with memory.
+#[cfg(test)]
+pub fn with_nodes(fake: &testkit::fake_machine::FakeMachine, count: usize) {
+    fake.file("/sys/devices/system/node/online", &format!("0-{}\n", count - 1));
+    for node in 0..count {
+        let directory = format!("/sys/devices/system/node/node{node}");
+        let text = format!("Node {node} MemTotal: 1000 kB\nNode {node} MemFree: 500 kB\n");
+        fake.file(&format!("{directory}/meminfo"), &text);
+        fake.file(&format!("{directory}/cpulist"), &format!("{}-{},{}\n", node * 2, node * 2 + 1, node + 64));
     }
 }
 
@@ -156,7 +170,7 @@ mod tests {
     #[test]
     fn nodes_are_those_of_the_machine() {
         let fake = FakeMachine::new(4, 1 << 30);
-        fake.file("/sys/devices/system/node/has_memory", "0-1\n");
+        with_nodes(&fake, 2);
         let read = |text: &str| text.parse::<PolicyRequest>().expect("good").resolve(&Host::rooted_at(fake.root()));
         assert_eq!(read("interleave").map(|request| request.nodes), Ok(0b11));
         assert_eq!(read("local").map(|request| request.nodes), Ok(0));

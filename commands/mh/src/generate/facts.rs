@@ -51,6 +51,10 @@ const PAGES: &[(&str, PageFacts)] = &[
             ..SHARING
         },
     ),
+    ("mh-vmtasks", PageFacts { see_also: &["mlock(2)", "madvise(2)"], ..LOOKING }),
+    ("mh-vmtasks-check", PageFacts { exit_status: RESIDENCY_EXITS, see_also: &["pmap(1)"], ..LOOKING }),
+    ("mh-numa", PageFacts { see_also: &["numactl(8)", "numa(7)"], ..LOOKING }),
+    ("mh-numa-check", PageFacts { exit_status: PLACEMENT_EXITS, see_also: &["numastat(8)"], ..LOOKING }),
     ("mh-pstime", PageFacts { exit_status: PSTIME_EXITS, see_also: &["top(1)", "pidstat(1)"], ..LOOKING }),
     ("mh-ceiling", PageFacts { exit_status: CEILING_EXITS, see_also: &["top(1)"], ..LOOKING }),
     ("mh-systime", PageFacts { exit_status: STARTING_EXITS, see_also: &["strace(1)", "capabilities(7)"], ..LOOKING }),
@@ -131,6 +135,16 @@ const MTWRITE_EXITS: &[Fact] = &[
     USAGE,
     NOT_RUNNABLE,
     NOT_FOUND,
+];
+const RESIDENCY_EXITS: &[Fact] = &[
+    ("0", "All large mappings are resident as a whole; with --locked, locked as a whole, too."),
+    ("1", "One is not, or there is none, or a process could not be checked."),
+    USAGE,
+];
+const PLACEMENT_EXITS: &[Fact] = &[
+    ("0", "All processes were checked, and no swapping beside free memory is ahead."),
+    ("1", "A node is full and holds more than its share, while another has room; or a process could not be checked."),
+    USAGE,
 ];
 const PSTIME_EXITS: &[Fact] = &[
     ("0", "Everything was measured. After --, the exit code is the program's."),

@@ -1,0 +1,2 @@
+# The short help fits one screen.
+mh numa check -h

@@ -1,0 +1,2 @@
+# 0 is no process.
+mh vmtasks check 0

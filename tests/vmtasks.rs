@@ -1,0 +1,62 @@
+//! `mh vmtasks` as it is shipped: a program's memory is proved resident, or not, with an exit code for scripts.
+
+use crate::place::{Place, Running, binary, wait_until};
+use std::process::{Command, Stdio};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
+
+fn run(arguments: &[&str]) -> ProgramOutcome {
+    let place = Place::new();
+    TestProgram::at(binary()).in_directory(place.directory()).run(arguments, b"").expect("the program starts")
+}
+
+/// A program that maps 128 MiB and touches as many bytes of it, and stays.
+fn with_memory(touched: &str) -> Option<Running> {
+    const SCRIPT: &str = "import mmap,sys,time\n\
+        memory=mmap.mmap(-1, 128<<20, flags=mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS)\n\
+        for at in range(0, int(sys.argv[1]), 4096): memory[at]=1\n\
+        print('ready', flush=True)\ntime.sleep(600)\n";
+    TestProgram::find("python3")?;
+    let mut command = Command::new("python3");
+    let child = command.args(["-c", SCRIPT, touched]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let mut running = Running { child: child.expect("python3 starts") };
+    let mut line = [0; 6];
+    let mut stdout = running.child.stdout.take().expect("it is piped");
+    std::io::Read::read_exact(&mut stdout, &mut line).expect("it is ready");
+    Some(running)
+}
+
+fn stdout(outcome: &ProgramOutcome) -> String {
+    String::from_utf8_lossy(&outcome.stdout).into_owned()
+}
+
+#[test]
+fn memory_that_was_touched_is_proved_and_an_untouched_page_is_found() {
+    let (Some(whole), Some(torn)) = (with_memory("134217728"), with_memory("134213632")) else {
+        return left_out("python3 is not installed");
+    };
+    let (whole, torn) = (whole.child.id().to_string(), torn.child.id().to_string());
+    let proved = run(&["vmtasks", "check", &whole]);
+    assert!(stdout(&proved).starts_with("all resident: 1 large mapping (134 MB) of python3"), "{}", stdout(&proved));
+    assert_eq!(proved.exit, Exit::Code(0));
+    let missing = run(&["vmtasks", "check", &torn]);
+    assert!(stdout(&missing).starts_with("not resident: 4.10 kB of 134 MB in 1 of 1"), "{}", stdout(&missing));
+    assert_eq!(missing.exit, Exit::Code(1));
+    let unlocked = run(&["vmtasks", "check", "--locked", &whole]);
+    assert!(stdout(&unlocked).starts_with("not locked: 1 of 1"), "{}", stdout(&unlocked));
+    assert_eq!(unlocked.exit, Exit::Code(1));
+    let both = run(&["vmtasks", "check", "--json", &whole, &torn]);
+    let report: serde_json::Value = serde_json::from_slice(&both.stdout).expect("JSON");
+    assert_eq!((&report["is_proof"], &report["verdict"]["missing_bytes"]), (&false.into(), &4096.into()), "{report}");
+    assert_eq!(report["processes"][0]["mappings"][0]["resident_bytes"], 128 << 20);
+}
+
+#[test]
+fn of_small_memory_nothing_is_proved() {
+    let child = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().expect("sleep starts");
+    let sleeping = Running { child };
+    let name = format!("/proc/{}/comm", sleeping.child.id());
+    wait_until("it is sleep", || std::fs::read_to_string(&name).is_ok_and(|name| name == "sleep\n"));
+    let outcome = run(&["vmtasks", "check", &sleeping.child.id().to_string()]);
+    let expected = format!("nothing to check: sleep ({}) has no mapping of 67.1 MB or more\n", sleeping.child.id());
+    assert_eq!((stdout(&outcome), outcome.exit), (expected, Exit::Code(1)));
+}
