@@ -1,5 +1,6 @@
 //! `mh vmtasks`: large memory on every core. A file for each subcommand; the work is done in the engine `memory`.
 
+mod bench;
 mod check;
 #[cfg(feature = "mtwrite")]
 mod run;
@@ -24,6 +25,10 @@ struct VmtasksArgs {
 
 #[derive(Debug, Subcommand)]
 enum VmtasksTask {
+    /// Measure what it takes here to create, lock and destroy memory, by one thread and by more
+    ///
+    /// A gigabyte is 10^9 bytes. Each range is counted page by page; ranges of all numbers of threads are created in turns.
+    Bench(bench::BenchArgs),
     /// Check that the large memory of running programs is resident
     ///
     /// Exit code: 0 if all large mappings are resident as a whole, 1 if not, or if there is none.
@@ -34,7 +39,7 @@ enum VmtasksTask {
 
 fn command() -> Command {
     VmtasksArgs::augment_args(Command::new("vmtasks")).after_help(
-        "Examples:\n  mh vmtasks check 4711            is all of its large memory in memory?\n  \
+        "Examples:\n  mh vmtasks bench --lock          the cost of 4 GiB on this machine\n  mh vmtasks check 4711            is all of its large memory in memory?\n  \
          mh vmtasks check --locked 4711   and locked, so that it stays there?",
     )
 }
@@ -42,6 +47,7 @@ fn command() -> Command {
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let args = VmtasksArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     match args.task {
+        VmtasksTask::Bench(args) => bench::run(context, &args),
         VmtasksTask::Check(args) => check::run(context, &args),
         #[cfg(feature = "mtwrite")]
         VmtasksTask::Run(args) => run::run(context, args),

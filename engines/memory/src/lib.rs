@@ -4,8 +4,10 @@
 pub mod areas;
 pub mod chunks;
 pub mod error;
+pub mod knee;
 pub mod limits;
 pub mod look;
+pub mod measure;
 pub mod numa_maps;
 pub mod placement;
 pub mod pool;

@@ -323,3 +323,6 @@ fn first_fault(end: &JobEnd) -> Option<crate::error::PartFault> {
         fault.cause.raw_os_error().map_or_else(|| io::Error::from(fault.cause.kind()), io::Error::from_raw_os_error);
     Some(crate::error::PartFault { part: fault.part.clone(), cause })
 }
+
+#[cfg(test)]
+mod tests;
