@@ -15,6 +15,7 @@ mod instruments;
 mod interop;
 mod jobserver;
 mod load;
+mod locks;
 mod many;
 mod mtwrite;
 mod numa;

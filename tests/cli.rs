@@ -45,6 +45,7 @@ runners! {
     numa_does_and_says_what_is_written_down: "numa";
     bakeoff_does_and_says_what_is_written_down: "bakeoff";
     load_does_and_says_what_is_written_down: "load";
+    locks_does_and_says_what_is_written_down: "locks";
     timers_does_and_says_what_is_written_down: "timers";
     vmtasks_does_and_says_what_is_written_down: "vmtasks";
     crew_does_and_says_what_is_written_down: "crew";

@@ -1,5 +1,7 @@
-//! Experiments on this machine: `mh timers`.
+//! Experiments on this machine: `mh locks`, `mh timers`.
 
+mod locks;
 mod timers;
 
+pub use locks::ENTRY as LOCKS;
 pub use timers::ENTRY as TIMERS;

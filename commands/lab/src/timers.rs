@@ -20,7 +20,8 @@ use mh_kit::instrument::{Format, FormatArgs};
 use mh_kit::report::{json_line, print};
 use mh_kit::shared_args::with_help;
 use serde::Serialize;
-use span::{parse_span, parse_wait};
+pub(crate) use span::parse_span;
+use span::parse_wait;
 use std::num::NonZeroU64;
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::print;
-use mh_lab::TIMERS;
+use mh_lab::{LOCKS, TIMERS};
 use mh_load::{BAKEOFF, LOAD};
 use mh_streams::TAMP;
 use mh_trees::{CP, MV, RM};
@@ -42,6 +42,7 @@ pub const COMMANDS: &[Entry] = &[
     CEILING,
     SYSTIME,
     FIT,
+    LOCKS,
     TIMERS,
     LOAD,
     BAKEOFF,

@@ -20,10 +20,36 @@ pub fn clock_source(host: &Host) -> Result<ClockSource, HostError> {
     Ok(ClockSource { current, available: available.split_whitespace().map(str::to_owned).collect() })
 }
 
+/// Whether the CPUs' time stamp counters keep their pace and never stop (`constant_tsc` and `nonstop_tsc` in `/proc/cpuinfo`); none if the
+/// machine does not report it. On ARM the architecture promises it.
+pub fn counter_is_steady(host: &Host) -> Option<bool> {
+    if cfg!(target_arch = "aarch64") {
+        return Some(true);
+    }
+    let text = host.read_if_there(Path::new("/proc/cpuinfo")).ok().flatten()?;
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags"))?;
+    let has = |flag| flags.split_whitespace().any(|word| word == flag);
+    Some(has("constant_tsc") && has("nonstop_tsc"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fake_host::FakeHost;
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_counter_is_steady_if_it_keeps_its_pace_and_never_stops() {
+        let steady = |text: &str| {
+            let fake = FakeHost::new();
+            fake.file("/proc/cpuinfo", text);
+            counter_is_steady(&fake.host())
+        };
+        assert_eq!(steady("processor\t: 0\nflags\t\t: fpu constant_tsc nonstop_tsc_s3 nonstop_tsc\n"), Some(true));
+        assert_eq!(steady("flags\t\t: fpu tsc constant_tsc nonstop_tsc_s3\n"), Some(false));
+        assert_eq!(steady("processor\t: 0\n"), None);
+        assert_eq!(counter_is_steady(&FakeHost::new().host()), None);
+    }
 
     #[test]
     fn names_are_read_and_may_be_missing() {

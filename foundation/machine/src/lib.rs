@@ -27,7 +27,7 @@ pub use cgroup::{
     ControlGroups, Controller, CpuQuota, GroupMemory, GroupTasks, Membership, cpu_quota, group_number, is_frozen,
     memberships,
 };
-pub use clock_source::{ClockSource, clock_source};
+pub use clock_source::{ClockSource, clock_source, counter_is_steady};
 pub use host::{FieldFault, Host, HostError};
 pub use lock_limit::{lockable_bytes, lockable_bytes_of};
 pub use locks::lock_holder;

@@ -59,6 +59,7 @@ const PAGES: &[(&str, PageFacts)] = &[
     ("mh-ceiling", PageFacts { exit_status: CEILING_EXITS, see_also: &["top(1)"], ..LOOKING }),
     ("mh-systime", PageFacts { exit_status: STARTING_EXITS, see_also: &["strace(1)", "capabilities(7)"], ..LOOKING }),
     ("mh-fit", PageFacts { exit_status: FIT_EXITS, see_also: &["free(1)", "smem(8)"], ..LOOKING }),
+    ("mh-locks", PageFacts { see_also: &["futex(2)", "pthread_mutex_lock(3)"], ..LOOKING }),
     ("mh-timers", PageFacts { see_also: &["prctl(2)", "cyclictest(8)"], ..LOOKING }),
     ("mh-timers-run", PageFacts { exit_status: STARTING_EXITS, ..LOOKING }),
     ("mh-timers-log-writer", LOOKING),

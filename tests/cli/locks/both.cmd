@@ -1,0 +1,2 @@
+# Waiters choose locks by what they do, --locks by name
+mh locks --waiters all --locks mcs

@@ -1,0 +1,2 @@
+# A lock that is not there
+mh locks --locks mcs,spinny
