@@ -3,9 +3,11 @@
 
 mod bulk;
 mod canceller;
+mod relay;
 
 pub use bulk::CopyIn;
 pub use canceller::Canceller;
+pub use relay::PostgresRelay;
 
 use crate::address::{Protocol, ServerAddress, TlsMode};
 use crate::channel::WireChannel;

@@ -31,6 +31,8 @@ pub(crate) struct PostgresSession {
     version: String,
     pid: i32,
     secret: i32,
+    /// What the server reported of its settings at the login.
+    pub settings: Box<[(String, String)]>,
     statements: u32,
     /// Types of the parameters of the statement that is being prepared.
     parameters: Box<[u32]>,
@@ -64,11 +66,12 @@ impl PostgresSession {
         if tls > TlsMode::Disable {
             login::ask_for_tls(channel, address, tls)?;
         }
-        let login::PostgresGreeting { version, pid, secret } = login::login(channel, address)?;
+        let login::PostgresGreeting { version, pid, secret, parameters } = login::login(channel, address)?;
         Ok(Self {
             version,
             pid,
             secret,
+            settings: parameters.into(),
             statements: 0,
             parameters: Box::default(),
             copy: None,

@@ -115,7 +115,11 @@ impl Connection {
     }
 
     /// Passes on so many bytes as they come.
-    fn pass_on(&mut self, mut left: usize, take: &mut impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), WireError> {
+    pub(super) fn pass_on(
+        &mut self,
+        mut left: usize,
+        take: &mut impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<(), WireError> {
         while left > 0 {
             let data = self.channel.input.data();
             if data.is_empty() {

@@ -22,6 +22,8 @@ pub(super) struct PostgresGreeting {
     pub version: String,
     pub pid: i32,
     pub secret: i32,
+    /// What it reports of its settings, in its order.
+    pub parameters: Vec<(String, String)>,
 }
 
 /// Asks for TLS, and begins it; a server without it is an error unless it is only preferred.
@@ -52,8 +54,11 @@ pub(super) fn login(channel: &mut WireChannel, address: &ServerAddress) -> Resul
         match next_message(channel)? {
             Message::BackendKeyData(body) => (greeting.pid, greeting.secret) = (body.process_id(), body.secret_key()),
             Message::ParameterStatus(body) => {
-                if let (Ok("server_version"), Ok(value)) = (body.name(), body.value()) {
-                    greeting.version = value.to_owned();
+                if let (Ok(name), Ok(value)) = (body.name(), body.value()) {
+                    if name == "server_version" {
+                        value.clone_into(&mut greeting.version);
+                    }
+                    greeting.parameters.push((name.to_owned(), value.to_owned()));
                 }
             }
             Message::NoticeResponse(_) => {}

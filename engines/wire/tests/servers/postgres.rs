@@ -203,3 +203,28 @@ fn a_server_that_ends_the_connection_says_why() {
     };
     assert_eq!(error.kind(), ErrorKind::ShuttingDown, "{error}");
 }
+
+#[test]
+fn a_relay_passes_requests_of_another_program_on_and_knows_where_answers_end() {
+    let Some(server) = server(&[]) else { return };
+    let mut relay = connected(&by_socket(&server)).into_postgres_relay().expect("it is idle");
+    assert!(relay.parameters().iter().any(|(name, value)| name == "client_encoding" && value == "UTF8"));
+    assert_ne!(relay.cancel_key().0, 0);
+    for (sql, expected) in
+        [("select 'x' || 41 + 1", "42"), ("select repeat('y', 300000)", "yyyy"), ("select nonsense", "nonsense")]
+    {
+        let mut request = vec![b'Q'];
+        request.extend(u32::try_from(sql.len() + 5).expect("short").to_be_bytes());
+        request.extend(sql.as_bytes());
+        request.push(0);
+        relay.forward(&request).expect("it listens");
+        let mut answer = Vec::new();
+        let take = |bytes: &[u8]| {
+            answer.extend_from_slice(bytes);
+            Ok(())
+        };
+        relay.answer(take).expect("it answers");
+        assert!(String::from_utf8_lossy(&answer).contains(expected), "{sql}");
+        assert!(answer.ends_with(b"Z\0\0\0\x05I"), "{sql}");
+    }
+}

@@ -1,0 +1,75 @@
+//! A PostgreSQL connection for another program, which speaks the protocol itself: it has logged in here, and the messages of the program go
+//! through as bytes. The simple and the extended protocol are request and answer: what the server says up to ReadyForQuery is the answer.
+
+use super::{Connection, Session};
+use crate::error::WireError;
+use crate::postgres::frame;
+use crate::socket::{SocketMoved, WaitLimit};
+use std::io;
+
+/// The server's side of a relay.
+#[derive(Debug)]
+pub struct PostgresRelay {
+    connection: Connection,
+}
+
+impl Connection {
+    /// Turns a connection without replies to come into the server's side of a relay.
+    pub fn into_postgres_relay(mut self) -> Result<PostgresRelay, WireError> {
+        self.check_open()?;
+        if !matches!(self.session, Session::Postgres(_)) || self.waiting > 0 {
+            return Err(WireError::Request("a relay begins with an idle connection to PostgreSQL"));
+        }
+        self.set_nonblocking(false)?;
+        self.channel.set_wait_limit(WaitLimit::Forever);
+        Ok(PostgresRelay { connection: self })
+    }
+}
+
+impl PostgresRelay {
+    /// What the server reported of its settings at the login, in its order.
+    pub fn parameters(&self) -> &[(String, String)] {
+        match &self.connection.session {
+            Session::Postgres(session) => &session.settings,
+            Session::MySql(_) => &[],
+        }
+    }
+
+    /// The PID of the server's process, and the secret that a cancel request shows.
+    pub fn cancel_key(&self) -> (i32, i32) {
+        match &self.connection.session {
+            Session::Postgres(session) => session.cancel_key(),
+            Session::MySql(_) => (0, 0),
+        }
+    }
+
+    /// Sends bytes of the program on.
+    pub fn forward(&mut self, mut bytes: &[u8]) -> Result<(), WireError> {
+        while !bytes.is_empty() {
+            match self.connection.channel.write_past(bytes)? {
+                SocketMoved::Bytes(0) => return Err(WireError::Closed),
+                SocketMoved::Bytes(count) => bytes = &bytes[count..],
+                SocketMoved::WouldBlock => self.connection.channel.wait(WaitLimit::Forever)?,
+            }
+        }
+        while !self.connection.channel.send()? {
+            self.connection.channel.wait(WaitLimit::Forever)?;
+        }
+        Ok(())
+    }
+
+    /// Passes the server's answer on, in slices that end anywhere, up to and with ReadyForQuery.
+    pub fn answer(&mut self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), WireError> {
+        const READY_FOR_QUERY: u8 = b'Z';
+        loop {
+            let Some((tag, bytes)) = frame(self.connection.channel.input.data())? else {
+                self.connection.channel.fill()?;
+                continue;
+            };
+            self.connection.pass_on(bytes, &mut take)?;
+            if tag == READY_FOR_QUERY {
+                return Ok(());
+            }
+        }
+    }
+}
