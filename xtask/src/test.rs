@@ -252,6 +252,7 @@ fn steps(long: bool, tools: Tools, fuzz: &Path) -> Vec<Step> {
     cargo(TESTS, &["test", "--workspace"]);
     // On its own, or the other tests would be built with the model's locks: features unify within one call of cargo.
     cargo("models", &["test", "--package", "manyhands-crew", "--features", "model", "--test", "model"]);
+    cargo("models of locks", &["test", "--package", "manyhands-lab", "--features", "model", "locks::model"]);
     if long {
         cargo("tests without features", &["test", "--package", "manyhands-codec", "--no-default-features"]);
         cargo("the program as it is shipped", workspace::RELEASE);
@@ -430,12 +431,12 @@ mod tests {
 
     #[test]
     fn a_bare_toolchain_leaves_steps_out_by_name() {
-        assert_eq!(headings(false, NONE), ["program and tests", "tests", "models", "fuzzing"]);
+        assert_eq!(headings(false, NONE), ["program and tests", "tests", "models", "models of locks", "fuzzing"]);
         assert_eq!(NONE.left_out().len(), 3);
-        assert_eq!(headings(false, ALL).len(), 8);
+        assert_eq!(headings(false, ALL).len(), 9);
         assert_eq!(ALL.left_out(), Vec::<&str>::new());
         let offline = Tools { deny: Deny::Offline, ..ALL };
-        assert_eq!((headings(false, offline).len(), offline.left_out().len()), (8, 1));
+        assert_eq!((headings(false, offline).len(), offline.left_out().len()), (9, 1));
     }
 
     #[test]

@@ -63,7 +63,7 @@ struct LocksArgs {
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
 
-    /// Time for everything [default: 18 ms a row and round, about 28 s in all]
+    /// Time for everything [default: 16 ms a row and round, about 29 s in all]
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     seconds: Option<Duration>,
 

@@ -2,12 +2,15 @@
 //! and a sleep cost, from which settings for databases follow. Chooses nothing: the command says what to measure.
 
 pub mod advice;
+mod atomics;
 mod borrowed;
 pub mod calibration;
 pub mod cell;
 mod guarded;
 mod kernel;
 mod lock;
+#[cfg(all(test, feature = "model"))]
+mod model;
 mod round;
 pub mod row;
 pub mod scenario;

@@ -62,10 +62,9 @@ fn nanoseconds(time: Duration) -> u64 {
 fn announce(context: &Context, args: &LocksArgs, plan: &Plan) {
     if context.messages.shows_progress() && plan.expected >= ANNOUNCED_FROM {
         let text = format!(
-            "{} rows, {} rounds of {} in turns: about {}; Ctrl-C ends with what is there",
+            "{} rows, {} rounds in turns: about {}; Ctrl-C ends with what is there",
             plan.cells.len(),
             args.rounds,
-            terminal::duration(plan.window),
             duration_coarse(plan.expected)
         );
         context.messages.note(NAME, &text);

@@ -17,12 +17,12 @@ const WITH_INNODB: [&str; 2] = ["short", "oversubscribed"];
 const USUAL_MULTIPLIER: u32 = 50;
 
 /// How long a row is watched in a round, unless the user says so.
-const WINDOW: Duration = Duration::from_millis(18);
+const WINDOW: Duration = Duration::from_millis(16);
 /// LIMIT: less shows nothing but the scheduler, more is more rounds.
 const WINDOW_MIN: Duration = Duration::from_millis(2);
 const WINDOW_MAX: Duration = Duration::from_secs(5);
 /// What a round takes besides: threads that begin and end, and warm up.
-const BESIDE: Duration = Duration::from_millis(4);
+const BESIDE: Duration = Duration::from_millis(8);
 
 /// What is done.
 #[derive(Clone, Debug, PartialEq)]

@@ -88,7 +88,7 @@ fn surroundings(report: &LocksReport) -> String {
 
 fn rounds_text(report: &LocksReport) -> String {
     let rounds = report.rows.iter().map(|row| row.rounds + row.rounds_disturbed).max().unwrap_or(0);
-    let restless = report.rows.iter().filter(|row| row.per_s.spread() > STEADY).count();
+    let restless = report.rows.iter().filter(|row| row.rounds < 2 || row.per_s.spread() > STEADY).count();
     let end = match report.ended {
         Ended::Done => "",
         Ended::Signal => ", ended by a signal",
@@ -171,7 +171,7 @@ fn cells(scenario: &Scenario, row: &LockRow) -> Vec<String> {
     vec![
         row.lock.clone(),
         rate(row.per_s.median),
-        format!("{:.0}", row.per_s.spread() * 100.0),
+        spread(row),
         wait(|wait| wait.p50_ns),
         wait(|wait| wait.p99_ns),
         wait(|wait| wait.longest_ns as f64),
@@ -199,7 +199,7 @@ fn uncontended_table(rows: &[LockRow], with_about: bool) -> TextTable {
             row.lock.clone(),
             lock_cost_ns(rows, row).map_or("-".to_owned(), |cost_ns| format!("{cost_ns:.1}")),
             rate(row.per_s.median),
-            format!("{:.0}", row.per_s.spread() * 100.0),
+            spread(row),
         ];
         table.row(cells.into_iter().chain(with_about.then(|| about.to_owned())));
     }
@@ -212,6 +212,17 @@ pub(super) fn lock_cost_ns(rows: &[LockRow], row: &LockRow) -> Option<f64> {
     let without = rows.iter().find(|other| other.lock == nothing)?;
     let is_slower = row.lock != nothing && row.per_s.median > 0.0 && row.per_s.high < without.per_s.low;
     is_slower.then(|| 1e9 / row.per_s.median - 1e9 / without.per_s.median)
+}
+
+/// In percent; one round differs from nothing.
+fn spread(row: &LockRow) -> String {
+    let percent = row.per_s.spread() * 100.0;
+    match row.rounds {
+        0 | 1 => "-".to_owned(),
+        // Rounds without an acquisition, and one with some.
+        _ if percent > 999.0 => ">999".to_owned(),
+        _ => format!("{percent:.0}"),
+    }
 }
 
 /// A number a second, with three digits.

@@ -30,9 +30,13 @@ pub(super) enum RowsCompared {
     CannotTell,
 }
 
+/// Fewer rounds do not show how far they differ.
+const ROUNDS_MIN: usize = 3;
+
 pub(super) fn compare(row: &LockRow, beside: &LockRow) -> RowsCompared {
+    let are_enough = row.rounds >= ROUNDS_MIN && beside.rounds >= ROUNDS_MIN;
     let is_apart = row.per_s.low > beside.per_s.high || row.per_s.high < beside.per_s.low;
-    match is_apart && beside.per_s.median > 0.0 {
+    match are_enough && is_apart && beside.per_s.median > 0.0 {
         true => RowsCompared::Times(row.per_s.median / beside.per_s.median),
         false => RowsCompared::CannotTell,
     }
@@ -151,6 +155,8 @@ mod tests {
         assert_eq!(compare(&one, &row("short", "mcs", 2, 101.0)), RowsCompared::CannotTell);
         assert_eq!(compare(&one, &row("short", "mcs", 2, 200.0)), RowsCompared::Times(0.5));
         assert_eq!(compare(&one, &row("short", "mcs", 2, 0.0)), RowsCompared::CannotTell);
+        let once = LockRow { rounds: 1, ..row("short", "mcs", 2, 200.0) };
+        assert_eq!((compare(&one, &once), compare(&once, &one)), (RowsCompared::CannotTell, RowsCompared::CannotTell));
     }
 
     #[test]

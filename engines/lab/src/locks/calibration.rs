@@ -1,13 +1,13 @@
 //! What this machine takes for the parts of waiting: a PAUSE, handing a cache line to another CPU, a sleep and a wake-up; and how long
 //! the work is that threads do while they hold a lock. Theory: "locks" in this crate's README.
 
+use super::atomics::Ordering;
 use super::seat::Phase;
-use super::sleep::{sleep_while, wake};
+use super::sleep::FutexWord;
 use crate::pinned::stay_on;
 use machine::Host;
 use serde::Serialize;
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use sys::cpu_clock::{monotonic_ns, process_cpu_ns};
 use sys::time_stamp::time_stamp;
@@ -198,7 +198,7 @@ const GAME_TIME_MAX: Duration = Duration::from_millis(120);
 
 /// Two threads give a word to one another: even values are the first's, odd ones the second's. Each spins for its turn, or sleeps.
 fn play(cpus: [usize; 2], sleeps: bool) -> io::Result<Game> {
-    let (word, phase) = (AtomicU32::new(0), Phase::default());
+    let (word, phase) = (FutexWord::new(0), Phase::default());
     std::thread::scope(|scope| {
         let partner = scope.spawn(|| {
             // Without a CPU to stay on it plays from wherever it is.
@@ -218,7 +218,7 @@ fn play(cpus: [usize; 2], sleeps: bool) -> io::Result<Game> {
     })
 }
 
-fn serve(word: &AtomicU32, sleeps: bool, phase: &Phase) -> Game {
+fn serve(word: &FutexWord, sleeps: bool, phase: &Phase) -> Game {
     let (begin, cpu_begin) = (Instant::now(), process_cpu_ns());
     let mut trips_ns = Vec::with_capacity(SAMPLES);
     while trips_ns.len() < SAMPLES && (trips_ns.is_empty() || begin.elapsed() < GAME_TIME_MAX) {
@@ -236,15 +236,15 @@ fn serve(word: &AtomicU32, sleeps: bool, phase: &Phase) -> Game {
     Game { flight_ns: trips_ns[trips_ns.len() / 4] / 2.0, cpu_ns }
 }
 
-fn pass_on(word: &AtomicU32, sleeps: bool) {
+fn pass_on(word: &FutexWord, sleeps: bool) {
     word.fetch_add(1, Ordering::Release);
     if sleeps {
-        wake(word, 1);
+        word.wake(1);
     }
 }
 
 /// False when the game is over.
-fn await_turn(word: &AtomicU32, parity: u32, sleeps: bool, phase: &Phase) -> bool {
+fn await_turn(word: &FutexWord, parity: u32, sleeps: bool, phase: &Phase) -> bool {
     let mut looks = 0_u32;
     loop {
         let value = word.load(Ordering::Acquire);
@@ -256,7 +256,7 @@ fn await_turn(word: &AtomicU32, parity: u32, sleeps: bool, phase: &Phase) -> boo
         }
         looks += 1;
         match sleeps {
-            true => drop(sleep_while(word, value)),
+            true => drop(word.sleep_while(value)),
             // Where both were put on one CPU, or another program is on it, the other one must get a turn.
             false if looks.is_multiple_of(1 << 14) => std::thread::yield_now(),
             false => std::hint::spin_loop(),

@@ -1,8 +1,8 @@
 //! What a lock under test protects: two counts that only a writer moves, one when it comes and one when it leaves. Whoever finds them
 //! different, or moved meanwhile, was let in beside a writer.
 
+use super::atomics::{AtomicU64, Ordering};
 use super::lock::LockAccess;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The protected data. No operation on it is atomic as a whole: only the lock makes it right.
 #[repr(align(128))]

@@ -29,7 +29,8 @@ impl Middle {
 
     /// Half of the way from the smallest to the largest, as a share of the middle.
     pub fn spread(&self) -> f64 {
-        if self.median > 0.0 { (self.high - self.low) / 2.0 / self.median } else { 0.0 }
+        let half = (self.high - self.low) / 2.0;
+        if half > 0.0 { half / self.median } else { 0.0 }
     }
 }
 
@@ -230,6 +231,7 @@ mod tests {
         assert_eq!(Middle::of(vec![1.0, 2.0]).map(|middle| middle.median), Some(1.5));
         assert_eq!(Middle::of(Vec::new()), None);
         assert_eq!(Middle::of(vec![0.0]).map(|middle| middle.spread()), Some(0.0));
+        assert_eq!(Middle::of(vec![0.0, 0.0, 1.0]).map(|middle| middle.spread()), Some(f64::INFINITY));
     }
 
     #[test]

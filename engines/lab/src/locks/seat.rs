@@ -1,10 +1,11 @@
 //! What a thread brings to a lock: its number, its counts, and the pause between two looks, which ends a round that no waiter can leave.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use super::atomics::{Ordering, pause};
+use super::sleep::{EVERYBODY, FutexWord};
 
 /// How far a round is. Threads look at it before each acquisition, and waiting ones now and then.
 #[derive(Default)]
-pub(super) struct Phase(AtomicU32);
+pub(super) struct Phase(FutexWord);
 
 impl Phase {
     pub(super) const GATE: u32 = 0;
@@ -19,12 +20,12 @@ impl Phase {
 
     pub(super) fn become_now(&self, phase: u32) {
         self.0.store(phase, Ordering::SeqCst);
-        super::sleep::wake(&self.0, i32::MAX.unsigned_abs());
+        self.0.wake(EVERYBODY);
     }
 
     pub(super) fn wait_at_gate(&self) {
         while self.now() == Self::GATE {
-            let _woken = super::sleep::sleep_while(&self.0, Self::GATE);
+            let _woken = self.0.sleep_while(Self::GATE);
         }
     }
 }
@@ -61,7 +62,8 @@ impl<'a> LockSeat<'a> {
     /// Between two looks at a lock, with PAUSE (`isb` on ARM).
     #[inline]
     pub(super) fn pause(&mut self) {
-        std::hint::spin_loop();
+        #[cfg(not(feature = "model"))]
+        pause();
         self.look_up();
     }
 
@@ -71,6 +73,9 @@ impl<'a> LockSeat<'a> {
     /// nothing is measured any more, they give their CPUs to one another.
     #[inline]
     pub(super) fn look_up(&mut self) {
+        // A waiter that never lets another run is no schedule of a machine.
+        #[cfg(feature = "model")]
+        pause();
         self.looks = self.looks.wrapping_add(1);
         if self.looks.is_multiple_of(64) && self.phase.now() == Phase::OVER {
             std::thread::yield_now();

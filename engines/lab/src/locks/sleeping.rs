@@ -1,9 +1,9 @@
 //! Locks whose waiters sleep, of atomic operations and futex(2): who is woken (one, all, the next in line), and how long is spun before.
 
+use super::atomics::{AtomicU32, AtomicU64, Ordering};
 use super::lock::{Lock, LockAccess};
 use super::seat::LockSeat;
-use super::sleep::{SleepEnd, sleep_while, wake};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use super::sleep::{EVERYBODY, FutexWord, SleepEnd};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -12,14 +12,14 @@ const AWAITED: u32 = 2;
 
 /// A word of three states, as in "Futexes are tricky" (Drepper): no system call unless somebody waits.
 struct Word {
-    word: AtomicU32,
+    word: FutexWord,
     /// How many are woken when it becomes free.
     woken_at_once: u32,
 }
 
 impl Word {
     fn new(woken_at_once: u32) -> Self {
-        Self { word: AtomicU32::new(FREE), woken_at_once }
+        Self { word: FutexWord::new(FREE), woken_at_once }
     }
 
     #[inline]
@@ -32,7 +32,7 @@ impl Word {
         while self.word.swap(AWAITED, Ordering::Acquire) != FREE {
             // Others may be quicker, the one who gave the lock up for example.
             seat.counts.wasted += u64::from(was_woken);
-            was_woken = sleep_while(&self.word, AWAITED) == SleepEnd::Woken;
+            was_woken = self.word.sleep_while(AWAITED) == SleepEnd::Woken;
             seat.counts.wakes += u64::from(was_woken);
         }
     }
@@ -40,7 +40,7 @@ impl Word {
     #[inline]
     fn give_up(&self) {
         if self.word.swap(FREE, Ordering::Release) == AWAITED {
-            wake(&self.word, self.woken_at_once);
+            self.word.wake(self.woken_at_once);
         }
     }
 }
@@ -55,7 +55,7 @@ impl FutexLock {
 
     /// The thundering herd.
     pub(super) fn waking_all() -> Self {
-        Self(Word::new(i32::MAX.unsigned_abs()))
+        Self(Word::new(EVERYBODY))
     }
 }
 
@@ -189,7 +189,7 @@ pub(super) struct HandOff {
     next: AtomicU32,
     serving: AtomicU32,
     /// Where the thread of a ticket sleeps; at least one for each thread.
-    beds: Vec<AtomicU32>,
+    beds: Vec<FutexWord>,
 }
 
 impl HandOff {
@@ -199,12 +199,12 @@ impl HandOff {
         Self {
             next: AtomicU32::new(0),
             serving: AtomicU32::new(0),
-            beds: (0..beds).map(|_| AtomicU32::new(u32::MAX)).collect(),
+            beds: (0..beds).map(|_| FutexWord::new(u32::MAX)).collect(),
         }
     }
 
     #[inline]
-    fn bed(&self, ticket: u32) -> &AtomicU32 {
+    fn bed(&self, ticket: u32) -> &FutexWord {
         &self.beds[ticket as usize & (self.beds.len() - 1)]
     }
 }
@@ -220,7 +220,7 @@ impl Lock for HandOff {
                 if served == ticket {
                     break;
                 }
-                if sleep_while(bed, served) == SleepEnd::Woken {
+                if bed.sleep_while(served) == SleepEnd::Woken {
                     seat.counts.wakes += 1;
                     if bed.load(Ordering::Relaxed) != ticket {
                         seat.counts.wasted += 1;
@@ -234,7 +234,7 @@ impl Lock for HandOff {
         // ORDER: of these two and the two of the next in line, one thread sees the other's first.
         self.serving.store(successor, Ordering::SeqCst);
         if self.next.load(Ordering::SeqCst) != successor {
-            wake(self.bed(successor), 1);
+            self.bed(successor).wake(1);
         }
     }
 }

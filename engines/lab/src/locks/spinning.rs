@@ -1,8 +1,8 @@
 //! Locks whose waiters never sleep, of atomic operations alone: test-and-set, ticket and the queues of MCS and CLH.
 
+use super::atomics::{AtomicBool, AtomicUsize, Ordering};
 use super::lock::{Lock, LockAccess};
 use super::seat::LockSeat;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What different threads write lies on different cache lines; two, since CPUs fetch them in pairs.
 #[repr(align(128))]
