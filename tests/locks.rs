@@ -1,7 +1,9 @@
 //! `mh locks` as it is shipped: every lock has its rows, every row is of a lock that kept threads apart, and a signal ends it with what was
 //! measured. Nothing depends on speed: no figure is compared with a time.
 
-use crate::place::{Place, binary};
+use crate::place::{Place, binary, wait_until};
+use serde_json::Value;
+use std::process::{Command, Stdio};
 use testkit::program::{ProgramOutcome, TestProgram};
 
 fn run(arguments: &[&str]) -> ProgramOutcome {
@@ -81,4 +83,28 @@ fn json_has_the_calibration_rows_and_advice() {
         assert!(text.contains(expected), "{expected}: {text}");
     }
     assert_eq!(text.matches("\"lock\":\"mcs\"").count(), 2, "{text}");
+}
+
+#[test]
+fn a_signal_ends_the_rounds_and_what_was_measured_is_shown() {
+    let place = Place::new();
+    let mut command = Command::new(binary());
+    let words = ["locks", "--json", "--locks", "mcs", "-s", "short", "-n", "1000", "--seconds", "600"];
+    let output = std::fs::File::create(place.path("out")).expect("a file");
+    let mut child = command.args(words).stdout(output).stderr(Stdio::null()).spawn().expect("the program starts");
+    let tasks = format!("/proc/{}/task", child.id());
+    let is_under_way = || {
+        let mut names = std::fs::read_dir(&tasks)
+            .expect("it lives")
+            .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+        names.any(|name| name.trim_end() == "locks")
+    };
+    wait_until("a round has begun", is_under_way);
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    let report: Value = serde_json::from_slice(&place.read("out")).expect("JSON");
+    let rounds = report["rows"][0]["rounds"].as_u64();
+    assert_eq!(report["ended"], "signal");
+    assert!(rounds.is_some_and(|rounds| (1..1000).contains(&rounds)), "{report}");
 }
