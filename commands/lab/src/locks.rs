@@ -35,7 +35,7 @@ pub const ENTRY: Entry = Entry::new("locks", Group::See, Signals::Own, command, 
 /// Each lock is tried in several situations, in short rounds in turns. Every row is checked: a lock that lets two threads in is an error.
 #[derive(Args, Debug)]
 struct LocksArgs {
-    /// Threads, in place of each situation's own number; several make several tables
+    /// Threads; several make several tables [default: each situation's own]
     #[arg(short, long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=512))]
     threads: Vec<u16>,
 
@@ -43,31 +43,39 @@ struct LocksArgs {
     #[arg(long, value_name = "TIME", default_value = "100ns", value_parser = parse_work)]
     hold: Duration,
 
-    /// Time that a thread works without the lock, between two holds
+    /// Time without the lock between two holds
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = parse_work)]
     think: Duration,
 
-    /// Only sleeping locks that wake one, all, or hand off
-    #[arg(short, long, value_name = "MODE", value_enum, value_delimiter = ',', conflicts_with = "locks")]
+    /// Only sleeping locks that wake: one, all or handoff
+    #[arg(
+        short,
+        long,
+        value_name = "MODE",
+        value_enum,
+        hide_possible_values = true,
+        value_delimiter = ',',
+        conflicts_with = "locks"
+    )]
     waiters: Vec<WaitersArg>,
 
     /// Only these locks; --help lists them
-    #[arg(long, visible_alias = "lock", value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(plan::lock_names()), hide_possible_values = true)]
+    #[arg(long, alias = "lock", value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(plan::lock_names()), hide_possible_values = true)]
     locks: Vec<String>,
 
     /// Only these situations; --help lists them
-    #[arg(short, long, visible_alias = "scenarios", value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(SCENARIOS.iter().map(|scenario| scenario.name)), hide_possible_values = true)]
+    #[arg(short, long, alias = "scenarios", value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(SCENARIOS.iter().map(|scenario| scenario.name)), hide_possible_values = true)]
     scenario: Vec<String>,
 
     /// Rounds of each row; the middle one counts
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
 
-    /// Time for everything [default: 16 ms a row and round, about 29 s in all]
+    /// Time for everything [default: 16 ms a row and round]
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     seconds: Option<Duration>,
 
-    /// Let the scheduler place the threads; otherwise each stays on a CPU if there are enough
+    /// Let the scheduler place threads that would each have a CPU
     #[arg(long)]
     no_pin: bool,
 
@@ -112,7 +120,7 @@ fn parse_work(text: &str) -> Result<Duration, String> {
 
 fn command() -> Command {
     let command = LocksArgs::augment_args(Command::new("locks"));
-    let examples = "Examples:\n  mh locks                               every lock in every situation, in half a minute\n  \
+    let examples = "Examples:\n  mh locks                               everything, in half a minute\n  \
          mh locks --waiters one,all -t 8,64     the thundering herd\n  \
          mh locks --locks futex,mcs --hold 2us  two locks, held longer";
     let mut lists = examples.to_owned() + "\n\nLocks:\n";

@@ -100,16 +100,15 @@ fn rounds_text(report: &LocksReport) -> String {
         count => format!("; {count} rounds of rows left out, as other programs took a thread's CPU"),
     };
     let plural = if rounds == 1 { "" } else { "s" };
-    let mut text = format!(
-        "{rounds} round{plural} in turns, {:.0} s{end}; {restless} of {} rows differ by more than 3 % (+-) from round to round{left_out}\n",
-        report.took_s,
-        report.rows.len()
-    );
+    let differ = match rounds {
+        0 | 1 => "how far rounds differ is not known".to_owned(),
+        _ => format!("{restless} of {} rows differ by more than 3 % (+-) from round to round", report.rows.len()),
+    };
+    let mut text = format!("{rounds} round{plural} in turns, {:.0} s{end}; {differ}{left_out}\n", report.took_s);
     match report.others_cpus {
         Some(others) if others > STEADY * report.cpus as f64 => {
             let line = format!(
-                "NOT QUIET: other programs, or the hypervisor, took {others:.2} of {} CPUs meanwhile; another run may differ by more than 3 %\n",
-                report.cpus
+                "NOT QUIET: other programs, or the hypervisor, took {others:.2} CPUs of the machine meanwhile; another run may differ by more than 3 %\n"
             );
             text.push_str(&line);
         }
@@ -365,7 +364,9 @@ pub(super) mod tests {
             LocksReport { others_cpus: Some(0.5), ended: Ended::Signal, ..report(vec![row("hog", "mcs", 2, 1.0)]) };
         let text = as_text(&busy, TextLook::PLAIN);
         assert!(
-            text.contains("NOT QUIET") && text.contains("took 0.50 of 2 CPUs") && text.contains("ended by a signal"),
+            text.contains("NOT QUIET")
+                && text.contains("took 0.50 CPUs of the machine")
+                && text.contains("ended by a signal"),
             "{text}"
         );
         let dark = LocksReport { others_cpus: None, ..report(Vec::new()) };

@@ -60,7 +60,7 @@ pub const SCENARIOS: &[Scenario] = &[
         What::Herd,
         Crowd::Many,
         4,
-        "many threads, and each holder sleeps for 50 us, as for a write: all others sleep, too",
+        "many threads; each holder sleeps for 50 us, as for a write: so do all",
     ),
     scenario("preempted", What::Nap, Crowd::Twice, 2, "every 64th holder leaves its CPU for 50 us in the middle"),
     scenario("readers", What::Readers, Crowd::EachCpu, 1, "nine of ten only read"),
