@@ -2,9 +2,9 @@
 
 use super::{Ended, LocksReport, advice_text, signs};
 use lab::locks::cell::LockSubject;
-use lab::locks::lock_named;
 use lab::locks::row::{LockRow, WaitFigures};
 use lab::locks::scenario::{Scenario, scenario_named};
+use lab::locks::{MadeOf, lock_named};
 use mh_kit::instrument::look::TextLook;
 use std::fmt::Write;
 use std::time::Duration;
@@ -246,10 +246,21 @@ fn three_digits(value: f64) -> String {
     }
 }
 
+/// As in JSON.
+fn made_of_text(made_of: MadeOf) -> &'static str {
+    match made_of {
+        MadeOf::Atomics => "atomics",
+        MadeOf::Futex => "futex",
+        MadeOf::Pthread => "pthread",
+        MadeOf::Std => "std",
+        MadeOf::ParkingLot => "parking_lot",
+    }
+}
+
 /// The rows, one a line, after a line of names.
 pub fn as_csv(report: &LocksReport) -> String {
     let mut text = "scenario,lock,threads,cpus,pinned,rounds,per_s,per_s_low,per_s_high,p50_ns,p99_ns,longest_ns,writer_p99_ns,fairness,\
-                    cpu_ns,cpu_over_held,sleeps,preemptions,wasted_wakes\n"
+                    cpu_ns,cpu_over_held,sleeps,preemptions,wasted_wakes,made_of\n"
         .to_owned();
     for row in &report.rows {
         let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));
@@ -271,7 +282,9 @@ pub fn as_csv(report: &LocksReport) -> String {
         ];
         let LockRow { scenario, lock, threads, cpus, pinned, rounds, .. } = row;
         let figures = figures.map(number).join(",");
-        writeln!(text, "{scenario},{lock},{threads},{cpus},{pinned},{rounds},{figures}").expect("writing to a string");
+        let made_of = row.made_of.map_or("", made_of_text);
+        writeln!(text, "{scenario},{lock},{threads},{cpus},{pinned},{rounds},{figures},{made_of}")
+            .expect("writing to a string");
     }
     text
 }
@@ -282,7 +295,6 @@ pub(super) mod tests {
     use lab::locks::advice::{MariaDbAdvice, MySqlAdvice, PostgresSpins, SpinAdvice};
     use lab::locks::calibration::Calibration;
     use lab::locks::row::{LockCosts, Middle};
-    use lab::locks::{MadeOf, lock_named};
 
     /// A row of a lock that passes so often, rounds apart by 1 %.
     pub fn row(scenario: &'static str, lock: &str, threads: usize, per_s: f64) -> LockRow {
@@ -407,7 +419,7 @@ pub(super) mod tests {
         let empty = LockRow { wait: None, fairness: None, costs: None, ..row("oversubscribed", "mcs", 64, 0.0) };
         let text = as_csv(&report(vec![row("short", "futex", 2, 2e6), empty]));
         let columns: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(columns, [19; 3], "{text}");
+        assert_eq!(columns, [20; 3], "{text}");
         assert!(text.contains("oversubscribed,mcs,64,2,false,5,0.0000,"), "{text}");
     }
 
