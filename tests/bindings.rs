@@ -82,6 +82,23 @@ fn a_program_in_c_shares_with_mh() {
 }
 
 #[test]
+fn a_program_in_c_creates_memory_that_is_resident() {
+    let place = Place::new();
+    let program = build_of(&place, &source("examples/memory.c"));
+    let run = |megabytes: &str| {
+        let program = TestProgram::at(&program).with_variable("MH_CREW_DIR", place.path("crew"));
+        program.run([megabytes], b"").expect("it starts")
+    };
+    assert_eq!(run("70").stdout_of_success(), b"73400320 of 73400320 bytes are resident\n");
+    let refused = run("99999999");
+    assert!(
+        String::from_utf8_lossy(&refused.stderr)
+            .starts_with("create: could not get 104857598951424 bytes: MemAvailable")
+    );
+    assert!(runs(&place).is_empty(), "it has left the table");
+}
+
+#[test]
 fn a_lease_may_be_closed_while_the_program_exits() {
     let place = Place::new();
     let text = "#include <manyhands.h>\n#include <stdio.h>\n#include <stdlib.h>\n\

@@ -60,3 +60,38 @@ fn of_small_memory_nothing_is_proved() {
     let expected = format!("nothing to check: sleep ({}) has no mapping of 67.1 MB or more\n", sleeping.child.id());
     assert_eq!((stdout(&outcome), outcome.exit), (expected, Exit::Code(1)));
 }
+
+fn measured(arguments: &[&str]) -> serde_json::Value {
+    let arguments = [&["vmtasks", "bench", "--size", "40M", "-j", "2", "--rounds", "1", "--json"], arguments].concat();
+    serde_json::from_slice(&run(&arguments).stdout_of_success()).expect("JSON")
+}
+
+#[test]
+fn every_kind_of_memory_is_measured_and_resident() {
+    let place = Place::new();
+    let directory = place.directory().to_str().expect("a path of letters");
+    for kind in ["anon", "shm", "memfd", "sysv", "huge", "file"] {
+        let report = measured(&["--kind", kind, "--directory", directory]);
+        assert_eq!(report["facts"]["resident_bytes"], 40 << 20, "{kind}: {report}");
+        let rows = report["rows"].as_array().expect("a list");
+        assert_eq!(
+            rows.iter().map(|row| &row["threads"]).collect::<Vec<_>>(),
+            [&serde_json::json!(1), &serde_json::json!(2)]
+        );
+        for row in rows {
+            for figures in ["create_ns", "destroy_ns"] {
+                let figures = row[figures].as_array().expect("a list");
+                assert!(figures.len() == 1 && figures[0].as_u64().is_some_and(|ns| ns > 0), "{kind}: {report}");
+            }
+            assert_eq!(row["create_locked_ns"].as_array().map(Vec::len), Some(0), "not asked for");
+        }
+    }
+    assert!(place.names().is_empty(), "the file has no name");
+}
+
+#[test]
+fn locked_ranges_are_measured_beside_the_others() {
+    let report = measured(&["--lock"]);
+    assert_eq!(report["facts"]["locked_bytes"], 40 << 20, "{report}");
+    assert_eq!(report["rows"][1]["create_locked_ns"].as_array().map(Vec::len), Some(1), "{report}");
+}

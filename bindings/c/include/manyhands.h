@@ -1,4 +1,4 @@
-/* manyhands.h: take part in the budget of cores that all runs of `mh` of a user share (C99, C++).
+/* manyhands.h: take part in the budget of cores that all runs of `mh` of a user share, and set up large memory on them (C99, C++).
  *
  * A program says once what it is (mh_lease_open). Each of its threads takes a hand before it computes and gives it back
  * afterwards; in between, at its yield points (every few milliseconds of work, where it can stop), it asks whether the hand
@@ -9,7 +9,7 @@
  *         do one piece of work after another until mh_must_return(lease, hand) is not 0;
  *         mh_give_back(lease, hand);
  *
- * Link with: libmanyhands.a -lpthread -ldl -lm. An example is bindings/c/examples/share.c.
+ * Link with: libmanyhands.a -lpthread -ldl -lm. Examples are bindings/c/examples/share.c and memory.c.
  *
  * Where there is no table to share, everything works in the same way within the program, and mh_crew_why_alone says why.
  * All functions but the two that close may be called from any thread at any time. A null pointer in place of a handle or an
@@ -36,6 +36,8 @@ extern "C" {
 #define MH_WRONG_HAND (-2)
 /* A defect of the library. */
 #define MH_BROKEN (-3)
+/* Memory that cannot be had: a limit is too low, or the kernel refused. */
+#define MH_NO_MEMORY (-4)
 
 /* Classes, served in this order from the last to the first. HIGH and NORMAL always get one hand, LOW and IDLE get what is
  * left, and a slice of time now and then. */
@@ -95,6 +97,55 @@ int mh_set_useful_width(const mh_lease *lease, size_t width);
 
 /* What went wrong in the last call of this thread that failed, as mh_crew_why_alone tells it; 0: none has. */
 size_t mh_error(char *text, size_t bytes);
+
+/* Large memory: created, and destroyed, by several threads at once. The threads of a pool are started once and wait; while they work,
+ * each has a hand of the budget. Calls on one pool wait for each other. All but mh_pool_close may be called from any thread.
+ *
+ *     mh_pool_open(crew, 0, &pool);
+ *     mh_memory_create(pool, bytes, MH_MEMORY_ANON, MH_MEMORY_LOCKED, &memory);
+ *     use mh_memory_address(memory);
+ *     mh_memory_destroy(pool, memory);
+ */
+typedef struct mh_pool mh_pool;
+typedef struct mh_memory mh_memory;
+
+/* Kinds: memory of this process; memory that its children share; files in memory (memfd), side by side; a segment of System V; huge
+ * pages of 2 MiB that an administrator reserved (vm.nr_hugepages). */
+#define MH_MEMORY_ANON 0
+#define MH_MEMORY_SHARED 1
+#define MH_MEMORY_FILES 2
+#define MH_MEMORY_SYSV 3
+#define MH_MEMORY_HUGE 4
+
+/* Flags: the kernel may not take its pages (mlock2); ask for transparent huge pages; what can be had is enough. */
+#define MH_MEMORY_LOCKED 1
+#define MH_MEMORY_HUGE_PAGES 2
+#define MH_MEMORY_BEST_EFFORT 4
+
+/* Starts threads, so that `threads` work at once, the caller's among them. 0: as many as there are hands, at most 16. */
+int mh_pool_open(const mh_crew *crew, size_t threads, mh_pool **pool);
+
+/* Ends the threads. No other call on the pool may be in progress; memory lives on. NULL does nothing. */
+void mh_pool_close(mh_pool *pool);
+
+/* Creates a range, rounded up to whole pages: all of its pages are resident when it returns, counted one by one. Limits are looked at
+ * before (MemAvailable, the control group's, RLIMIT_MEMLOCK, free huge pages), so that it fails with MH_NO_MEMORY and not by a signal. */
+int mh_memory_create(const mh_pool *pool, size_t bytes, int kind, unsigned flags, mh_memory **memory);
+
+/* Where it begins: a multiple of 2 MiB. NULL: no memory. */
+void *mh_memory_address(const mh_memory *memory);
+
+/* Counts how many bytes of it are resident now. 0: it cannot be counted. */
+size_t mh_memory_resident(const mh_pool *pool, const mh_memory *memory);
+
+/* Locks it, if it was created without MH_MEMORY_LOCKED. One thread does that: the flag is faster. */
+int mh_memory_lock(const mh_memory *memory);
+
+/* Gives it back, whatever it answers. Nobody may use its bytes any more. NULL as the memory does nothing. */
+int mh_memory_destroy(const mh_pool *pool, mh_memory *memory);
+
+/* Makes all pages of memory that the program mapped itself (Linux 5.14). What was written there stays. */
+int mh_memory_populate(const mh_pool *pool, void *address, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -2,10 +2,12 @@
 //! is an answer and not a crash; any other pointer is taken at the caller's word, as everywhere in C.
 #![expect(unsafe_code, reason = "a boundary: names that a linker finds, and pointers that another language gives")]
 
+use crate::memory_pool::{self, MemoryPool};
 use crate::share::{Mistake, OpenedBudget, Share, ShareSettings};
 use crew::budget::lease_token;
+use memory::range::MemoryRange;
 use std::cell::RefCell;
-use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -15,6 +17,7 @@ pub const NOT_NOW: c_int = 1;
 pub const WRONG_ARGUMENT: c_int = -1;
 pub const WRONG_HAND: c_int = -2;
 pub const BROKEN: c_int = -3;
+pub const NO_MEMORY: c_int = -4;
 
 const NULL: Mistake = Mistake::Argument("a null pointer");
 
@@ -28,6 +31,7 @@ fn answer(body: impl FnOnce() -> Result<c_int, Mistake>) -> c_int {
     let (text, code) = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(code)) => return code,
         Ok(Err(Mistake::Hand)) => (Mistake::Hand.said(), WRONG_HAND),
+        Ok(Err(mistake @ Mistake::Memory(_))) => (mistake.said(), NO_MEMORY),
         Ok(Err(mistake)) => (mistake.said(), WRONG_ARGUMENT),
         Err(_panic) => ("go on: this is a defect of libmanyhands".to_owned(), BROKEN),
     };
@@ -229,6 +233,99 @@ pub unsafe extern "C" fn mh_error(room: *mut c_char, bytes: usize) -> usize {
     })
 }
 
+/// # Safety
+/// `crew` is null or opened, `pool` null or a place for an answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mh_pool_open(crew: *const OpenedBudget, threads: usize, pool: *mut *mut MemoryPool) -> c_int {
+    answer(|| {
+        // SAFETY: as the caller promises.
+        let crew = unsafe { opened(crew) }?;
+        let open = || Ok(Box::into_raw(Box::new(MemoryPool::open(crew, threads)?)));
+        // SAFETY: the caller promises a place or null.
+        unsafe { put(pool, open) }.map(|()| OK)
+    })
+}
+
+/// # Safety
+/// `pool` is null or opened, no other call on it is in progress, and it is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mh_pool_close(pool: *mut MemoryPool) {
+    if !pool.is_null() {
+        // SAFETY: it came from Box::into_raw in `mh_pool_open`, and the caller gives it up.
+        quietly(|| drop(unsafe { Box::from_raw(pool) }));
+    }
+}
+
+/// # Safety
+/// `pool` is null or opened, `memory` null or a place for an answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mh_memory_create(
+    pool: *const MemoryPool,
+    bytes: usize,
+    kind: c_int,
+    flags: c_uint,
+    memory: *mut *mut MemoryRange,
+) -> c_int {
+    answer(|| {
+        // SAFETY: as the caller promises.
+        let pool = unsafe { opened(pool) }?;
+        let create = || Ok(Box::into_raw(Box::new(pool.create(bytes, kind, flags)?)));
+        // SAFETY: the caller promises a place or null.
+        unsafe { put(memory, create) }.map(|()| OK)
+    })
+}
+
+/// # Safety
+/// `memory` is null or created and not destroyed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mh_memory_address(memory: *const MemoryRange) -> *mut c_void {
+    // SAFETY: as the caller promises.
+    let address = quietly(|| unsafe { opened(memory) }.map_or(0, MemoryRange::address));
+    std::ptr::with_exposed_provenance_mut(address)
+}
+
+/// # Safety
+/// `pool` is null or opened, `memory` null or created and not destroyed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mh_memory_resident(pool: *const MemoryPool, memory: *const MemoryRange) -> usize {
+    quietly(|| {
+        // SAFETY: as the caller promises.
+        let (pool, memory) = unsafe { (opened(pool), opened(memory)) };
+        pool.and_then(|pool| Ok(pool.resident(memory?))).unwrap_or(0)
+    })
+}
+
+/// # Safety
+/// `memory` is null or created and not destroyed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mh_memory_lock(memory: *const MemoryRange) -> c_int {
+    // SAFETY: as the caller promises.
+    answer(|| memory_pool::lock(unsafe { opened(memory) }?).map(|()| OK))
+}
+
+/// # Safety
+/// `pool` is null or opened; `memory` is null or created, nobody uses it or its bytes, and it is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mh_memory_destroy(pool: *const MemoryPool, memory: *mut MemoryRange) -> c_int {
+    answer(|| {
+        // SAFETY: as the caller promises.
+        let pool = unsafe { opened(pool) }?;
+        if memory.is_null() {
+            return Ok(OK);
+        }
+        // SAFETY: it came from Box::into_raw in `mh_memory_create`, and the caller gives it up.
+        pool.destroy(*unsafe { Box::from_raw(memory) }).map(|()| OK)
+    })
+}
+
+/// # Safety
+/// `pool` is null or opened. The address is only given to the kernel, which refuses what is not mapped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mh_memory_populate(pool: *const MemoryPool, address: *mut c_void, bytes: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    answer(|| unsafe { opened(pool) }?.populate(address.expose_provenance(), bytes).map(|()| OK))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -291,6 +388,34 @@ mod tests {
             assert_eq!((mh_give_back(lease, hand), mh_give_back(lease, hand)), (OK, WRONG_HAND));
             assert!(error(200).1.starts_with("find this hand"));
             mh_lease_close(lease);
+        }
+    }
+
+    #[test]
+    fn memory_goes_through_the_boundary() {
+        let (mut crew, mut pool, mut memory) = (null_mut(), null_mut(), null_mut());
+        let bytes = 4 << 20;
+        // SAFETY: all pointers are to live variables or to handles that were opened here and are closed once.
+        unsafe {
+            let parent = tempfile::tempdir().expect("a directory");
+            let directory = std::ffi::CString::new(parent.path().as_os_str().as_bytes()).expect("no zero");
+            assert_eq!(mh_crew_open(directory.as_ptr(), &mut crew), OK);
+            assert_eq!((mh_pool_open(null(), 2, &mut pool), mh_pool_open(crew, 2, &mut pool)), (WRONG_ARGUMENT, OK));
+            assert_eq!(mh_memory_create(pool, bytes, 7, 0, &mut memory), WRONG_ARGUMENT);
+            assert_eq!(mh_memory_create(pool, 1 << 50, 0, 0, &mut memory), NO_MEMORY);
+            assert!(error(200).1.starts_with("get 1125899906842624 bytes: "), "{}", error(200).1);
+            assert_eq!(mh_memory_create(pool, bytes, 0, 0, &mut memory), OK);
+            assert!(!mh_memory_address(memory).is_null() && mh_memory_address(null()).is_null());
+            mh_memory_address(memory).cast::<u8>().add(bytes - 1).write(7);
+            assert_eq!((mh_memory_resident(pool, memory), mh_memory_resident(null(), memory)), (bytes, 0));
+            assert_eq!(mh_memory_populate(pool, mh_memory_address(memory), bytes), OK);
+            assert_eq!(mh_memory_address(memory).cast::<u8>().add(bytes - 1).read(), 7, "content stays");
+            assert_eq!(mh_memory_populate(pool, null_mut(), bytes), NO_MEMORY);
+            assert_eq!((mh_memory_lock(null()), mh_memory_destroy(null(), memory)), (WRONG_ARGUMENT, WRONG_ARGUMENT));
+            assert_eq!((mh_memory_destroy(pool, memory), mh_memory_destroy(pool, null_mut())), (OK, OK));
+            mh_pool_close(pool);
+            mh_pool_close(null_mut());
+            mh_crew_close(crew);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Holds `manyhands.h` against the library: the same functions with the same types, the same numbers, and text that compilers
 //! of C99 and C++ accept without a warning.
 
-use crate::boundary;
+use crate::{boundary, memory_pool};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -11,6 +11,13 @@ const BOUNDARY: &str = include_str!("boundary.rs");
 /// A type of Rust's as C spells it.
 const TYPES: &[(&str, &str)] = &[
     ("*mut *mut OpenedBudget", "mh_crew **"),
+    ("*mut *mut MemoryPool", "mh_pool **"),
+    ("*mut *mut MemoryRange", "mh_memory **"),
+    ("*const MemoryPool", "const mh_pool *"),
+    ("*const MemoryRange", "const mh_memory *"),
+    ("*mut MemoryPool", "mh_pool *"),
+    ("*mut MemoryRange", "mh_memory *"),
+    ("*mut c_void", "void *"),
     ("*mut *mut Share", "mh_lease **"),
     ("*const OpenedBudget", "const mh_crew *"),
     ("*const Share", "const mh_lease *"),
@@ -67,9 +74,9 @@ fn in_c(kind: &str) -> &'static str {
 #[test]
 fn the_header_declares_what_the_library_has() {
     assert_eq!(declared(), defined());
-    assert_eq!(declared().len(), 12);
+    assert_eq!(declared().len(), 20);
     assert_eq!(declared()[0], "int mh_crew_open(const char *, mh_crew **)");
-    assert_eq!(BOUNDARY.matches("#[unsafe(no_mangle)]").count(), 12, "all can be found by a linker");
+    assert_eq!(BOUNDARY.matches("#[unsafe(no_mangle)]").count(), 20, "all can be found by a linker");
 }
 
 #[test]
@@ -78,14 +85,25 @@ fn the_headers_numbers_are_the_librarys() {
         let line = HEADER.lines().find_map(|line| line.strip_prefix(&format!("#define {name} ")));
         line.expect("it is defined").trim_matches(['(', ')']).parse().expect("a number")
     };
-    let codes = ["MH_OK", "MH_NOT_NOW", "MH_WRONG_ARGUMENT", "MH_WRONG_HAND", "MH_BROKEN"].map(value);
-    let ours = [boundary::OK, boundary::NOT_NOW, boundary::WRONG_ARGUMENT, boundary::WRONG_HAND, boundary::BROKEN];
+    let codes = ["MH_OK", "MH_NOT_NOW", "MH_WRONG_ARGUMENT", "MH_WRONG_HAND", "MH_BROKEN", "MH_NO_MEMORY"].map(value);
+    let ours = [
+        boundary::OK,
+        boundary::NOT_NOW,
+        boundary::WRONG_ARGUMENT,
+        boundary::WRONG_HAND,
+        boundary::BROKEN,
+        boundary::NO_MEMORY,
+    ];
     assert_eq!(codes, ours);
     assert_eq!(
         ["MH_IDLE", "MH_LOW", "MH_NORMAL", "MH_HIGH"].map(value),
         [0, 1, 2, 3],
         "as `OpenedBudget::lease` reads them"
     );
+    let kinds = ["ANON", "SHARED", "FILES", "SYSV", "HUGE"].map(|kind| value(&format!("MH_MEMORY_{kind}")));
+    assert_eq!(kinds, [0, 1, 2, 3, 4], "as `MemoryPool::create` reads them");
+    let flags = ["LOCKED", "HUGE_PAGES", "BEST_EFFORT"].map(|flag| value(&format!("MH_MEMORY_{flag}")));
+    assert_eq!(flags, [memory_pool::LOCKED, memory_pool::HUGE_PAGES, memory_pool::BEST_EFFORT].map(|flag| flag as i32));
 }
 
 fn include() -> PathBuf {

@@ -11,12 +11,14 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 /// What a C program did wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mistake {
     /// An argument that cannot be; its name and what is wrong.
     Argument(&'static str),
     /// A hand that is not out.
     Hand,
+    /// Memory that cannot be had, as text that reads after "could not".
+    Memory(String),
 }
 
 impl Mistake {
@@ -27,6 +29,7 @@ impl Mistake {
             Self::Hand => {
                 "find this hand among those of its lease: it was given back, or is another lease's".to_owned()
             }
+            Self::Memory(why) => why,
         }
     }
 }
@@ -115,6 +118,14 @@ impl OpenedBudget {
         let weight = Weight::new(u16::try_from(weight).unwrap_or(u16::MAX));
         let lease = self.budget().lease(Request { priority, weight, useful_width, what });
         Ok(Share { lease, places: RwLock::default() })
+    }
+}
+
+impl OpenedBudget {
+    /// A run that sets up memory, on so many hands.
+    pub fn lease_for_memory(&self, useful_width: usize) -> Box<dyn Lease> {
+        let (priority, weight) = (Priority::Normal, Weight::default());
+        self.budget().lease(Request { priority, weight, useful_width, what: "memory of a program".to_owned() })
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Shortage {
 impl fmt::Display for Shortage {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { limit, wanted, there, unit } = self;
-        write!(to, "have {wanted} {unit}: {limit} leaves {there}")
+        write!(to, "get {wanted} {unit}: {limit} leaves {there}")
     }
 }
 
@@ -113,10 +113,10 @@ mod tests {
     fn each_limit_refuses_with_its_numbers() {
         assert_eq!(refusal(5 * GIB, false, None), None);
         let text = refusal(11 * GIB, false, None).expect("too much");
-        assert_eq!(text, "have 11811160064 bytes: MemAvailable leaves 10522669876");
+        assert_eq!(text, "get 11811160064 bytes: MemAvailable leaves 10522669876");
         assert!(refusal(10 * GIB, false, None).is_some(), "a part is left to everybody else");
         let text = refusal(7 * GIB, false, None).expect("too much");
-        assert_eq!(text, "have 7516192768 bytes: the memory limit of the control group leaves 6442450944");
+        assert_eq!(text, "get 7516192768 bytes: the memory limit of the control group leaves 6442450944");
         assert!(refusal(2 * GIB, true, None).expect("too much").contains("RLIMIT_MEMLOCK leaves 1073741824"));
         assert_eq!(refusal(GIB, true, None), None);
     }
@@ -125,7 +125,7 @@ mod tests {
     fn huge_pages_come_from_their_pool_alone() {
         assert_eq!(refusal(300 << 20, false, Some(2 << 20)), None);
         let text = refusal((300 << 20) + 1, false, Some(2 << 20)).expect("too much");
-        assert_eq!(text, "have 151 huge pages: the pool of huge pages leaves 150");
+        assert_eq!(text, "get 151 huge pages: the pool of huge pages leaves 150");
         let group = MemoryLimits { group_bytes: Some(1), available_bytes: 0, ..limits() };
         assert_eq!(
             group.check(MemoryNeed { bytes: 2 << 20, is_locked: false, huge_page_bytes: Some(2 << 20) }),

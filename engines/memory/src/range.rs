@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use sys::mapped_memory::{Backing, MappedMemory, page_bytes};
+use sys::mapped_memory::{Backing, MappedMemory, page_bytes, populate};
 use sys::memory_policy::{NodePolicy, set_policy};
 use sys::shared_memory::{SystemVSegment, memory_file};
 
@@ -296,6 +296,41 @@ impl MemoryRange {
     fn empty_files(&self, pool: &Pool) -> JobEnd {
         let (files, plan) = (Arc::clone(&self.files), ChunkPlan::of_size(self.files.len(), 1));
         pool.run(plan, self.threads, true, move |part| Ok(rustix::fs::ftruncate(&files[part.start], 0)?))
+    }
+}
+
+/// Makes all pages of memory that is mapped already, between two addresses; content stays. The kernel must be able to populate (Linux 5.14):
+/// nobody else's data are written to.
+pub fn populate_mapped(
+    pool: &Pool,
+    address: usize,
+    bytes: usize,
+    threads: usize,
+) -> Result<OperationReport, MemoryError> {
+    let begin = Instant::now();
+    let page = page_bytes();
+    // Chunks begin where tables of pages do, the first and the last one apart.
+    let first = address / page * page;
+    let origin = first / TABLE_BYTES * TABLE_BYTES;
+    let end = address.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(page));
+    let end = end
+        .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
+        .map_err(MemoryError::refused("populate the range"))?;
+    let threads = threads.clamp(1, pool.threads());
+    let plan = ChunkPlan::new(end - origin, page, threads);
+    let done = pool.run(plan, threads, true, move |part| {
+        let part = (origin + part.start).max(first)..origin + part.end;
+        pieces(part, CALL_BYTES).try_for_each(|piece| populate(piece.start, piece.len()))
+    });
+    match first_fault(&done) {
+        Some(first) => Err(MemoryError::Parts { first, faults: done.faults.len() }),
+        None => Ok(OperationReport {
+            wall: begin.elapsed(),
+            threads: done.threads,
+            chunk_bytes: plan.chunk_bytes() as u64,
+            resident_bytes: (end - first) as u64,
+            faults: Vec::new(),
+        }),
     }
 }
 

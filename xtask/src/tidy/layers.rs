@@ -11,7 +11,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("machine", &["sys"]),
     ("files", &["sys", "machine"]),
     ("crew", &["sys", "machine"]),
-    ("c", &["machine", "crew"]),
+    ("c", &["machine", "crew", "memory"]),
     ("fuzz", &["sys", "machine", "crew", "testkit"]),
     ("acceptance", &["testkit"]),
     ("bench", &["xtask"]),
@@ -146,6 +146,7 @@ mod tests {
         assert!(may("archive", "codec", false), "an edge between engines that is listed");
         assert!(!may("codec", "archive", false), "and the same edge turned round");
         assert!(!may("codec", "manyhands", false) && !may("acceptance", "manyhands", true));
+        assert!(may("c", "memory", false), "an edge that is listed");
         assert!(!may("c", "codec", false) && !may("manyhands", "c", false));
         assert!(!may("mh-kit", "codec", false) && !may("mh-kit", "mh-trees", false));
         assert!(!may("mh-trees", "mh-jobs", false) && !may("mh-trees", "manyhands", false));

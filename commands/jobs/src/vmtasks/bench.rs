@@ -7,8 +7,9 @@ use super::NAME;
 use crate::mappings::page_label;
 use clap::{Args, ValueEnum};
 use crew::budget::{Lease, Request, Weight};
+use memory::error::MemoryError;
 use memory::knee::thread_counts;
-use memory::limits::MemoryLimits;
+use memory::limits::{MemoryLimits, Shortage};
 use memory::measure::{MeasurePlan, MeasureStep, Measured, MeasuredKind, measure};
 use memory::pool::{Pool, allowed_nodes};
 use mh_kit::context::{Context, temporary_directory};
@@ -128,8 +129,21 @@ pub fn run(context: &Context, args: &BenchArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-fn failure(error: memory::error::MemoryError) -> Failure {
-    Failure::Environment { command: NAME, message: with_causes(&error) }
+fn failure(error: MemoryError) -> Failure {
+    let message = match &error {
+        MemoryError::Short(shortage) => shortage_label(shortage),
+        error => with_causes(error),
+    };
+    Failure::Environment { command: NAME, message }
+}
+
+/// `get 100 TB: MemAvailable leaves 23.4 GB`.
+fn shortage_label(shortage: &Shortage) -> String {
+    let Shortage { limit, wanted, there, unit } = shortage;
+    match *unit {
+        "bytes" => format!("get {}: {limit} leaves {}", terminal::bytes(*wanted), terminal::bytes(*there)),
+        unit => format!("get {} {unit}: {limit} leaves {}", terminal::integer(*wanted), terminal::integer(*there)),
+    }
 }
 
 fn plan(args: &BenchArgs, hands_allowed: usize, limits: &MemoryLimits) -> BenchPlan {
@@ -239,6 +253,16 @@ mod tests {
         assert_eq!(planned("", &group).bytes, GIB / 4);
         assert_eq!(planned("--size 100M -j 3", &group).threads_max, 3);
         assert_eq!((planned("-j 0", &group).threads_max, planned("-j 999", &group).threads_max), (8, THREADS_MAX));
+    }
+
+    #[test]
+    fn a_shortage_has_both_numbers() {
+        let of = |unit| Shortage { limit: "MemAvailable", wanted: 4_000_000_000, there: 1_500_000_000, unit };
+        assert_eq!(shortage_label(&of("bytes")), "get 4 GB: MemAvailable leaves 1.5 GB");
+        assert_eq!(
+            shortage_label(&of("huge pages")),
+            "get 4,000,000,000 huge pages: MemAvailable leaves 1,500,000,000"
+        );
     }
 
     #[test]

@@ -104,9 +104,9 @@ fn a_limit_refuses_before_anything_is_tried() {
     let pool = pool(1);
     let short = MemoryLimits { available_bytes: 1 << 20, ..MemoryLimits::default() };
     let error = MemoryRange::create(&pool, &short, RangeWish::anonymous(1 << 21)).expect_err("too much");
-    assert_eq!(error.to_string(), "have 2097152 bytes: MemAvailable leaves 1027605");
+    assert_eq!(error.to_string(), "get 2097152 bytes: MemAvailable leaves 1027605");
     let error = MemoryRange::create(&pool, &limits(), wish(RangeKind::HugePages(2 << 20))).expect_err("no pages");
-    assert_eq!(error.to_string(), "have 24 huge pages: the pool of huge pages leaves 0");
+    assert_eq!(error.to_string(), "get 24 huge pages: the pool of huge pages leaves 0");
 }
 
 #[test]

@@ -1,0 +1,2 @@
+# An unknown kind is refused with the list.
+mh vmtasks bench --kind tmpfs
