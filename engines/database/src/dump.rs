@@ -1,0 +1,284 @@
+//! A dump of a PostgreSQL database in pg_dump's directory format. pg_dump writes all of it but the rows of tables, which are read here by
+//! many connections of one snapshot, a large table in parts. Theory: README.md.
+
+mod archive;
+mod frames;
+mod proxy;
+mod statement;
+mod table;
+mod work;
+
+pub use archive::{ArchiveFault, ArchiveIndex, FrameEntry, TableEntry};
+pub use frames::DumpCodec;
+pub use table::{CatalogueTable, Division};
+
+use crate::dump::proxy::{Offer, Proxy};
+use crate::dump::table::Catalogue;
+use crate::dump::work::{Board, Stop};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+use wire::{Connection, ServerAddress, WireError};
+
+/// How long a server may take for a login.
+const LOGIN: Duration = Duration::from_secs(30);
+
+/// What is dumped, and how.
+pub struct DumpRequest {
+    /// The server and its database.
+    pub address: ServerAddress,
+    /// pg_dump's own options: what is selected.
+    pub selection: Vec<OsString>,
+    /// The directory with pg_dump and pg_restore.
+    pub programs: PathBuf,
+    /// The directory that the archive becomes.
+    pub target: PathBuf,
+    /// A private directory for the socket that pg_dump connects to; its path must be short (unix(7)).
+    pub sockets: PathBuf,
+    /// Connections that read rows.
+    pub connections: usize,
+    /// How rows are compressed.
+    pub codec: DumpCodec,
+    /// Uncompressed bytes of a part of a table.
+    pub part_bytes: u64,
+}
+
+/// Why a dump failed.
+#[derive(Debug, thiserror::Error)]
+pub enum DumpError {
+    /// A connection to the server.
+    #[error("{what}")]
+    Server {
+        /// What was attempted.
+        what: String,
+        /// Why it failed.
+        #[source]
+        cause: WireError,
+    },
+    /// A file of the archive, or the socket.
+    #[error("{what} '{path}'")]
+    File {
+        /// What was attempted.
+        what: &'static str,
+        /// With which file.
+        path: String,
+        /// Why it failed.
+        #[source]
+        cause: io::Error,
+    },
+    /// pg_dump or pg_restore.
+    #[error("{program} {message}")]
+    Program {
+        /// Which of them.
+        program: &'static str,
+        /// How it ended, and what it wrote on standard error.
+        message: String,
+    },
+    /// The archive is not what was expected.
+    #[error(transparent)]
+    Archive(#[from] ArchiveFault),
+    /// The compressor.
+    #[error("compress rows of {table}")]
+    Compress {
+        /// Of which table.
+        table: String,
+        /// Why it failed.
+        #[source]
+        cause: codec::error::CodecError,
+    },
+    /// It was ended from outside.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl DumpError {
+    fn server(what: impl Into<String>) -> impl FnOnce(WireError) -> Self {
+        let what = what.into();
+        |cause| Self::Server { what, cause }
+    }
+
+    fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.display().to_string();
+        move |cause| Self::File { what, path, cause }
+    }
+}
+
+/// A dump that runs; what it shows of itself.
+pub struct DumpRun {
+    board: Arc<Board>,
+}
+
+/// How far a dump is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DumpProgress {
+    /// Tables that pg_dump asked for, and those that are done.
+    pub tables: u64,
+    /// Of these.
+    pub tables_done: u64,
+    /// Rows read.
+    pub rows: u64,
+    /// Bytes of rows as COPY has them.
+    pub bytes: u64,
+    /// Bytes of the server's storage that were read, and are to be read as far as is known: what a share is made of.
+    pub stored_done: u64,
+    /// In all.
+    pub stored: u64,
+    /// Bytes written to the archive.
+    pub written: u64,
+}
+
+/// What came of a dump.
+#[derive(Debug)]
+pub struct Dumped {
+    /// What stands in `mh.index`.
+    pub index: ArchiveIndex,
+    /// At its end.
+    pub progress: DumpProgress,
+    /// What pg_dump wrote on standard error though it succeeded.
+    pub warnings: String,
+}
+
+impl DumpRun {
+    /// Nothing has begun.
+    pub fn new() -> Self {
+        Self { board: Arc::new(Board::default()) }
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> DumpProgress {
+        self.board.progress()
+    }
+
+    /// Ends it: statements on the server are cancelled, and nothing is kept.
+    pub fn stop(&self) {
+        self.board.stop(Stop::Interrupted);
+    }
+
+    /// Dumps. The target does not exist before, and is whole or absent after.
+    pub fn run(&self, request: &DumpRequest) -> Result<Dumped, DumpError> {
+        let partial = archive::partial_of(&request.target)?;
+        let outcome = self.dump_into(request, &partial);
+        if outcome.is_err() {
+            // What is left of it is marked by its name, and worth nothing: the snapshot is gone.
+            let _may_not_be_there = std::fs::remove_dir_all(&partial);
+        }
+        outcome
+    }
+
+    fn dump_into(&self, request: &DumpRequest, partial: &Path) -> Result<Dumped, DumpError> {
+        let mut leader = connect(&request.address)?;
+        let snapshot = begin(&mut leader)?;
+        let catalogue = Arc::new(Catalogue::read(&mut leader)?);
+        self.board.begin(request.connections);
+        let offer = Offer {
+            board: Arc::clone(&self.board),
+            catalogue,
+            part_bytes: request.part_bytes,
+            parts: archive::beside(partial, ".rows"),
+        };
+        std::fs::create_dir_all(&offer.parts).map_err(DumpError::file("make directory", &offer.parts))?;
+        let parts = archive::Removed(offer.parts.clone());
+        let proxy = Proxy::open(&request.sockets, request.address.clone(), offer)?;
+        let warnings = std::thread::scope(|scope| {
+            let readers: Vec<_> = (0..request.connections)
+                .map(|_| scope.spawn(|| self.board.ends_with(work::read_parts(&self.board, request, &snapshot))))
+                .collect();
+            let written = self.board.ends_with(self.run_pg_dump(request, partial, &snapshot, &proxy));
+            self.board.no_more_tables();
+            for reader in readers {
+                // What failed is on the board.
+                let _read_all = reader.join().expect("a reader does not panic");
+            }
+            written
+        });
+        // Its locks have kept tables as they were until here.
+        drop(proxy);
+        self.board.fault()?;
+        let index = archive::finish(request, partial, self.board.take_tables())?;
+        drop(parts);
+        Ok(Dumped { index, progress: self.board.progress(), warnings: warnings.unwrap_or_default() })
+    }
+
+    /// Runs pg_dump against the proxy; what it has to say.
+    fn run_pg_dump(
+        &self,
+        request: &DumpRequest,
+        partial: &Path,
+        snapshot: &str,
+        proxy: &Proxy,
+    ) -> Result<String, DumpError> {
+        let mut command = Command::new(request.programs.join("pg_dump"));
+        command.args(["--format=directory", "--no-password", "--compress=0", "--jobs=2"]);
+        command.arg(format!("--snapshot={snapshot}")).arg("--file").arg(partial).args(&request.selection);
+        proxy.lead(&mut command);
+        let program = request.programs.join("pg_dump");
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let child = child.map_err(DumpError::file("run", &program))?;
+        self.wait_for(child)
+    }
+
+    /// Waits for pg_dump, or ends it where the dump is over.
+    fn wait_for(&self, mut child: Child) -> Result<String, DumpError> {
+        let program = "pg_dump";
+        let errors = child.stderr.take();
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| errors.map(archive::read_some).unwrap_or_default());
+            let status = loop {
+                let ended = child.try_wait().map_err(DumpError::file("wait for", Path::new(program)))?;
+                if let Some(status) = ended {
+                    break status;
+                }
+                if self.board.is_over() {
+                    let _ended_meanwhile = child.kill();
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            };
+            let said = reader.join().expect("a reader does not panic");
+            if status.success() {
+                return Ok(said);
+            }
+            Err(DumpError::Program { program, message: format!("failed ({status}): {}", said.trim_end()) })
+        })
+    }
+}
+
+impl Default for DumpRun {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn connect(address: &ServerAddress) -> Result<Connection, DumpError> {
+    Connection::connect(address, LOGIN).map_err(DumpError::server("connect to the server"))
+}
+
+/// Settings under which a table's text is what pg_dump would have written.
+const SETTINGS: &str = "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; \
+    set row_security = off; set extra_float_digits = 3; set datestyle = 'ISO'; set intervalstyle = 'postgres'; \
+    select pg_catalog.set_config('search_path', '', false); \
+    select pg_catalog.set_config('client_encoding', pg_catalog.current_setting('server_encoding'), false)";
+
+/// Begins the transaction whose snapshot all others share; its name.
+fn begin(leader: &mut Connection) -> Result<String, DumpError> {
+    let failed = || DumpError::server("begin a transaction");
+    leader.execute(SETTINGS).map_err(failed())?;
+    leader.execute("begin isolation level repeatable read read only").map_err(failed())?;
+    let rows =
+        leader.query("select pg_catalog.pg_export_snapshot()").map_err(DumpError::server("export a snapshot"))?;
+    table::text_of(&rows, 0, 0).ok_or_else(|| DumpError::Program {
+        program: "the server",
+        message: "has exported a snapshot without a name".to_owned(),
+    })
+}
+
+/// Joins a snapshot.
+fn join(connection: &mut Connection, snapshot: &str) -> Result<(), DumpError> {
+    let failed = || DumpError::server("begin a transaction");
+    connection.execute(SETTINGS).map_err(failed())?;
+    connection.execute("begin isolation level repeatable read read only").map_err(failed())?;
+    let sql = format!("set transaction snapshot '{}'", snapshot.replace('\'', "''"));
+    connection.execute(&sql).map(drop).map_err(DumpError::server("join the snapshot"))
+}

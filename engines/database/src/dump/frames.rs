@@ -1,0 +1,170 @@
+//! Rows of COPY's text as a chain of compressed units, each a whole number of rows, with what an index says of each.
+
+use super::DumpError;
+use super::archive::FrameEntry;
+use codec::byte_buffer::ByteBuffer;
+use codec::format::{EncodeOptions, Encoder, Format, UnitLayout};
+use crew::pipeline::Pause;
+use std::io::{self, Write};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Uncompressed bytes after which a unit ends with the row.
+const FRAME_BYTES: usize = 4 << 20;
+
+/// How rows are compressed.
+#[derive(Clone, Copy)]
+pub struct DumpCodec {
+    /// None: as they are.
+    pub format: Option<&'static dyn Format>,
+    /// Its level.
+    pub level: i32,
+}
+
+impl DumpCodec {
+    /// What file names end with, behind `.dat`.
+    pub fn suffix(&self) -> &'static str {
+        self.format.and_then(|format| format.facts().suffixes.first()).map_or("", |(suffix, _)| suffix)
+    }
+
+    fn encoder(&self) -> Result<Option<Box<dyn Encoder>>, codec::error::CodecError> {
+        let options = EncodeOptions::new(self.level, UnitLayout::ParallelUnits);
+        self.format.map(|format| format.encoder(&options)).transpose()
+    }
+}
+
+/// A part of a table as it will stand in the archive.
+#[derive(Default)]
+pub struct PartBytes {
+    /// Compressed units, one behind the other.
+    pub bytes: Vec<u8>,
+    /// What each is; offsets are within these bytes.
+    pub frames: Vec<FrameEntry>,
+}
+
+/// Takes rows in slices that end anywhere.
+pub struct FrameWriter {
+    encoder: Option<Box<dyn Encoder>>,
+    compressed: ByteBuffer,
+    rows: Vec<u8>,
+    part: PartBytes,
+}
+
+impl FrameWriter {
+    /// For the rows of `table`.
+    pub fn new(codec: &DumpCodec, table: &str) -> Result<Self, DumpError> {
+        let failed = |cause| DumpError::Compress { table: table.to_owned(), cause };
+        Ok(Self {
+            encoder: codec.encoder().map_err(failed)?,
+            compressed: ByteBuffer::default(),
+            rows: Vec::with_capacity(FRAME_BYTES + (64 << 10)),
+            part: PartBytes::default(),
+        })
+    }
+
+    /// Takes a slice. An error is the compressor's.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<(), codec::error::CodecError> {
+        self.rows.extend_from_slice(bytes);
+        if self.rows.len() < FRAME_BYTES {
+            return Ok(());
+        }
+        // A row's own line ends are written as \n: a line end is a row's end.
+        match memchr::memrchr(b'\n', &self.rows) {
+            Some(end) => self.end_frame(end + 1),
+            None => Ok(()),
+        }
+    }
+
+    /// All rows are there; `tail` stands behind them.
+    pub fn finish(mut self, tail: &[u8]) -> Result<PartBytes, codec::error::CodecError> {
+        let rows = self.rows.len();
+        if rows > 0 {
+            self.end_frame(rows)?;
+        }
+        if !tail.is_empty() {
+            self.rows.extend_from_slice(tail);
+            self.end_frame_without_rows()?;
+        }
+        Ok(self.part)
+    }
+
+    fn end_frame(&mut self, bytes: usize) -> Result<(), codec::error::CodecError> {
+        let (rows, digest) = digest(&self.rows[..bytes]);
+        self.write(bytes, rows, digest)
+    }
+
+    fn end_frame_without_rows(&mut self) -> Result<(), codec::error::CodecError> {
+        self.write(self.rows.len(), 0, 0)
+    }
+
+    fn write(&mut self, bytes: usize, rows: u64, digest: u128) -> Result<(), codec::error::CodecError> {
+        let offset = self.part.bytes.len() as u64;
+        match &mut self.encoder {
+            None => self.part.bytes.extend_from_slice(&self.rows[..bytes]),
+            Some(encoder) => {
+                encoder.encode(&self.rows[..bytes], &mut self.compressed, &mut Pause::never())?;
+                self.part.bytes.extend_from_slice(self.compressed.content());
+            }
+        }
+        let stored = self.part.bytes.len() as u64 - offset;
+        self.part.frames.push(FrameEntry {
+            offset,
+            stored,
+            bytes: bytes as u64,
+            rows,
+            digest: format!("{digest:032x}"),
+        });
+        self.rows.drain(..bytes);
+        Ok(())
+    }
+}
+
+/// Rows, and the sum of their hashes, which does not depend on their order.
+pub fn digest(rows: &[u8]) -> (u64, u128) {
+    let mut count = 0;
+    let mut sum = 0_u128;
+    let mut begin = 0;
+    for end in memchr::memchr_iter(b'\n', rows) {
+        sum = sum.wrapping_add(xxh3_128(&rows[begin..end]));
+        count += 1;
+        begin = end + 1;
+    }
+    (count, sum)
+}
+
+/// Writes all of a part.
+pub fn append(file: &mut impl Write, part: &PartBytes) -> io::Result<()> {
+    file.write_all(&part.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_do_not_depend_on_order_or_cuts() {
+        let (rows, sum) = digest(b"a\tb\nc\td\n\n");
+        assert_eq!((rows, digest(b"\nc\td\na\tb\n")), (3, (3, sum)));
+        let halves = digest(b"a\tb\n").1.wrapping_add(digest(b"c\td\n\n").1);
+        assert_eq!(halves, sum);
+        assert_ne!(digest(b"a\tb\nc\te\n\n").1, sum);
+        assert_ne!(digest(b"x\nx\n").1, 0, "doubled rows do not cancel");
+    }
+
+    #[test]
+    fn units_are_whole_rows_whatever_the_slices_are() {
+        let rows: Vec<u8> = (0..700_000).flat_map(|number| format!("{number}\tsome text\n").into_bytes()).collect();
+        let codec = DumpCodec { format: None, level: 0 };
+        let mut writer = FrameWriter::new(&codec, "t").expect("no compressor");
+        for slice in rows.chunks(100_003) {
+            writer.take(slice).expect("memory");
+        }
+        let part = writer.finish(b"\\.\n\n\n").expect("memory");
+        assert_eq!(part.bytes, [&rows[..], b"\\.\n\n\n"].concat());
+        assert!(part.frames.len() > 3);
+        assert_eq!(part.frames.iter().map(|frame| frame.rows).sum::<u64>(), 700_000);
+        for frame in part.frames.iter().filter(|frame| frame.rows > 0) {
+            let end = usize::try_from(frame.offset + frame.stored).expect("small");
+            assert_eq!(part.bytes[end - 1], b'\n');
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! A socket that pg_dump takes for the server: each connection has one of its own to the real server, which has logged in already, and every
+//! message goes through unchanged but for the COPY of a table that is read here. That one is answered as if the table were empty.
+//! Connections to the server stay open until the proxy ends: pg_dump's locks keep tables as they are.
+
+use super::statement::CopyOut;
+use super::table::Catalogue;
+use super::work::{Board, Stop, TableWork};
+use super::{DumpError, LOGIN};
+use parking_lot::Mutex;
+use std::io::{self, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use wire::{Connection, PostgresRelay, ServerAddress};
+
+/// libpq puts it into the socket's name.
+const PORT: &str = "5432";
+
+/// LIMIT: pg_dump's statements are far shorter; lists of many tables may be long.
+const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// LIMIT: as the server has it.
+const STARTUP_BYTES_MAX: usize = 10_000;
+
+/// Variables that would lead pg_dump elsewhere, or that it has no use for.
+const LED_ASTRAY: [&str; 9] = [
+    "PGHOSTADDR",
+    "PGSERVICE",
+    "PGPASSWORD",
+    "PGPASSFILE",
+    "PGSSLMODE",
+    "PGREQUIRESSL",
+    "PGCHANNELBINDING",
+    "PGREQUIREAUTH",
+    "PGTARGETSESSIONATTRS",
+];
+
+/// What to do with the tables that pg_dump asks for.
+pub struct Offer {
+    pub board: Arc<Board>,
+    pub catalogue: Arc<Catalogue>,
+    pub part_bytes: u64,
+    /// Where rows wait for their place in the archive.
+    pub parts: PathBuf,
+}
+
+impl Offer {
+    /// Takes a statement if it is the COPY of a table of the catalogue; whether it was.
+    fn take(&self, sql: &str) -> Result<bool, DumpError> {
+        let Some(copy) = CopyOut::parse(sql) else { return Ok(false) };
+        let Some(table) = self.catalogue.find(copy.table) else { return Ok(false) };
+        let division = self.catalogue.divide(table, self.part_bytes);
+        let path = self.parts.join(format!("{}.rows", table.oid));
+        self.board.add(TableWork::new(&copy, table.oid, division, table.bytes, path)?);
+        Ok(true)
+    }
+}
+
+/// The socket.
+pub struct Proxy {
+    directory: PathBuf,
+    socket: PathBuf,
+    shared: Arc<SharedProxy>,
+    accepts: Option<JoinHandle<()>>,
+}
+
+struct SharedProxy {
+    address: ServerAddress,
+    offer: Offer,
+    is_over: AtomicBool,
+    /// pg_dump has left them, and their transactions hold its locks.
+    kept: Mutex<Vec<PostgresRelay>>,
+}
+
+impl Proxy {
+    /// Listens in `directory`, which nobody else may enter.
+    pub fn open(directory: &Path, address: ServerAddress, offer: Offer) -> Result<Self, DumpError> {
+        let socket = directory.join(format!(".s.PGSQL.{PORT}"));
+        let listener = UnixListener::bind(&socket).map_err(DumpError::file("listen on", &socket))?;
+        let shared = Arc::new(SharedProxy { address, offer, is_over: AtomicBool::new(false), kept: Mutex::default() });
+        let serving = Arc::clone(&shared);
+        let accepts = std::thread::spawn(move || serving.accept(&listener));
+        Ok(Self { directory: directory.to_owned(), socket, shared, accepts: Some(accepts) })
+    }
+
+    /// Makes a program connect here.
+    pub fn lead(&self, command: &mut Command) {
+        LED_ASTRAY.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        command.env("PGHOST", &self.directory).env("PGPORT", PORT).env("PGUSER", self.shared.address.user());
+        command.env("PGDATABASE", self.shared.address.database().unwrap_or(self.shared.address.user()));
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::SeqCst);
+        // Wakes the thread that accepts.
+        let _gone_already = UnixStream::connect(&self.socket);
+        if let Some(accepts) = self.accepts.take() {
+            let _it_does_not_panic = accepts.join();
+        }
+        let _removed_already = std::fs::remove_file(&self.socket);
+    }
+}
+
+impl SharedProxy {
+    fn accept(self: Arc<Self>, listener: &UnixListener) {
+        for client in listener.incoming() {
+            if self.is_over.load(Ordering::SeqCst) {
+                return;
+            }
+            let Ok(client) = client else { continue };
+            let shared = Arc::clone(&self);
+            // It ends with its client: nobody waits for it.
+            std::thread::spawn(move || shared.serve(client));
+        }
+    }
+
+    /// One connection of pg_dump. What fails here, pg_dump sees as a lost connection, and says so.
+    fn serve(&self, mut client: UnixStream) {
+        let outcome = self.greet(&mut client).and_then(|relay| match relay {
+            Some(relay) => self.relay(&mut client, relay),
+            None => Ok(()),
+        });
+        if let Err(error) = outcome {
+            let stop = match error {
+                ServeError::Dump(error) => error,
+                // pg_dump was ended, or has ended: its exit code is what counts.
+                ServeError::Client(_gone) => return,
+                ServeError::Server(cause) => {
+                    DumpError::Server { what: "pass pg_dump's statements on".to_owned(), cause }
+                }
+            };
+            self.offer.board.stop(Stop::Failed(stop));
+        }
+    }
+
+    /// Answers the begin of a connection; none where it was a request to cancel.
+    fn greet(&self, client: &mut UnixStream) -> Result<Option<PostgresRelay>, ServeError> {
+        const VERSION: u32 = 196_608;
+        const CANCEL: u32 = 80_877_102;
+        const ENCRYPT: [u32; 2] = [80_877_103, 80_877_104];
+        loop {
+            let mut head = [0; 8];
+            client.read_exact(&mut head)?;
+            let [length, code] =
+                [&head[..4], &head[4..]].map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
+            let rest = usize::try_from(length).unwrap_or(usize::MAX).saturating_sub(8);
+            if rest > STARTUP_BYTES_MAX {
+                return Err(io::Error::from(io::ErrorKind::InvalidData).into());
+            }
+            let mut body = vec![0; rest];
+            client.read_exact(&mut body)?;
+            match code {
+                code if ENCRYPT.contains(&code) => client.write_all(b"N")?,
+                // The dump as a whole is ended by whoever started it.
+                CANCEL => return Ok(None),
+                VERSION => return self.log_in(client, &body).map(Some),
+                _ => return Err(io::Error::from(io::ErrorKind::InvalidData).into()),
+            }
+        }
+    }
+
+    fn log_in(&self, client: &mut UnixStream, startup: &[u8]) -> Result<PostgresRelay, ServeError> {
+        let words: Vec<String> =
+            startup.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        let given = |name: &str| words.chunks_exact(2).find(|pair| pair[0] == name).map(|pair| pair[1].clone());
+        let mut address = self.address.clone();
+        if let Some(database) = given("database") {
+            address = address.with_database(database);
+        }
+        let mut connection = Connection::connect(&address, LOGIN)?;
+        let name = given("application_name").unwrap_or_else(|| "pg_dump".to_owned());
+        connection.execute(&format!("set application_name = '{}'", name.replace('\'', "''")))?;
+        let relay = connection.into_postgres_relay()?;
+        let mut greeting = message(b'R', &0_u32.to_be_bytes());
+        for (name, value) in relay.parameters() {
+            greeting.extend(message(b'S', format!("{name}\0{value}\0").as_bytes()));
+        }
+        let (pid, secret) = relay.cancel_key();
+        greeting.extend(message(b'K', &[pid.to_be_bytes(), secret.to_be_bytes()].concat()));
+        greeting.extend(message(b'Z', b"I"));
+        client.write_all(&greeting)?;
+        Ok(relay)
+    }
+
+    fn relay(&self, client: &mut UnixStream, mut relay: PostgresRelay) -> Result<(), ServeError> {
+        let outcome = self.relay_all(client, &mut relay);
+        // The connection outlives pg_dump, and with it what it has locked.
+        self.kept.lock().push(relay);
+        outcome
+    }
+
+    fn relay_all(&self, client: &mut UnixStream, relay: &mut PostgresRelay) -> Result<(), ServeError> {
+        loop {
+            let Some(request) = next_message(client)? else { return Ok(()) };
+            match request[0] {
+                // Terminate.
+                b'X' => return Ok(()),
+                b'Q' if self.is_ours(&request)? => client.write_all(&empty_table())?,
+                // Query, Sync and FunctionCall have an answer; what comes before a Sync has none of its own.
+                b'Q' | b'S' | b'F' => {
+                    relay.forward(&request)?;
+                    let mut client_fault = None;
+                    relay.answer(|bytes| {
+                        // The server's answer is read to its end, whether or not somebody still wants it.
+                        if client_fault.is_none() {
+                            client_fault = client.write_all(bytes).err();
+                        }
+                        Ok(())
+                    })?;
+                    if let Some(fault) = client_fault {
+                        return Err(fault.into());
+                    }
+                }
+                _ => relay.forward(&request)?,
+            }
+        }
+    }
+
+    fn is_ours(&self, request: &[u8]) -> Result<bool, ServeError> {
+        let sql = request.get(5..).and_then(|text| text.strip_suffix(b"\0")).unwrap_or_default();
+        match std::str::from_utf8(sql) {
+            Ok(sql) => self.offer.take(sql).map_err(ServeError::Dump),
+            Err(_other_encoding) => Ok(false),
+        }
+    }
+}
+
+/// Who has failed.
+enum ServeError {
+    Client(io::Error),
+    Server(wire::WireError),
+    Dump(DumpError),
+}
+
+impl From<io::Error> for ServeError {
+    fn from(error: io::Error) -> Self {
+        Self::Client(error)
+    }
+}
+
+impl From<wire::WireError> for ServeError {
+    fn from(error: wire::WireError) -> Self {
+        Self::Server(error)
+    }
+}
+
+/// A message of the client, whole; none at the end.
+fn next_message(client: &mut UnixStream) -> Result<Option<Vec<u8>>, ServeError> {
+    let mut message = vec![0; 5];
+    match client.read_exact(&mut message) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        outcome => outcome?,
+    }
+    let length = u32::from_be_bytes([message[1], message[2], message[3], message[4]]);
+    let bytes = usize::try_from(length).unwrap_or(usize::MAX);
+    if !(4..=MESSAGE_BYTES_MAX).contains(&bytes) {
+        return Err(io::Error::from(io::ErrorKind::InvalidData).into());
+    }
+    message.resize(bytes + 1, 0);
+    client.read_exact(&mut message[5..])?;
+    Ok(Some(message))
+}
+
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    let mut message = vec![tag];
+    message.extend(u32::try_from(body.len() + 4).unwrap_or(u32::MAX).to_be_bytes());
+    message.extend(body);
+    message
+}
+
+/// CopyOutResponse in text, CopyDone, `COPY 0`, ready within a transaction.
+fn empty_table() -> Vec<u8> {
+    [message(b'H', &[0, 0, 0]), message(b'c', &[]), message(b'C', b"COPY 0\0"), message(b'Z', b"T")].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_whole_and_lengths_that_lie_are_refused() {
+        let (mut ours, mut theirs) = UnixStream::pair().expect("sockets");
+        theirs.write_all(&message(b'Q', b"select 1\0")).expect("room");
+        theirs.write_all(b"Q\0\0\0\x03").expect("room");
+        let read = next_message(&mut ours).unwrap_or_default().expect("a message");
+        assert_eq!(read, b"Q\0\0\0\x0dselect 1\0");
+        assert!(matches!(next_message(&mut ours), Err(ServeError::Client(_))));
+        drop(theirs);
+        assert!(matches!(next_message(&mut ours), Ok(None)));
+    }
+}

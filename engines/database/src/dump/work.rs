@@ -1,0 +1,298 @@
+//! Who reads which part of which table: a queue that pg_dump's requests fill and connections empty, and files in which parts come in order.
+//! A part waits in memory for its turn, so that no more parts are held than there are connections.
+
+use super::archive::{FrameEntry, TableEntry};
+use super::frames::{FrameWriter, PartBytes, append};
+use super::statement::CopyOut;
+use super::table::Division;
+use super::{DumpError, DumpProgress, DumpRequest, connect, join};
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use wire::Canceller;
+
+/// How long a server may take to hear of a cancel request.
+const CANCEL: Duration = Duration::from_secs(5);
+
+/// What pg_dump writes behind the rows of a table.
+const END_OF_ROWS: &[u8] = b"\\.\n\n\n";
+
+/// A table that is being read.
+pub struct TableWork {
+    /// Its quoted name.
+    pub name: String,
+    /// Its list of columns, with parentheses.
+    pub columns: String,
+    /// Its number.
+    pub oid: u32,
+    /// Its parts.
+    pub division: Division,
+    /// Bytes of its storage.
+    pub stored: u64,
+    /// Where its rows go.
+    pub path: PathBuf,
+    file: Mutex<TableFile>,
+    turn: Condvar,
+}
+
+/// A file in which parts come in order.
+struct TableFile {
+    file: File,
+    next: u64,
+    entry: TableEntry,
+    digest: u128,
+}
+
+/// A part to be read.
+struct Part {
+    table: Arc<TableWork>,
+    number: u64,
+}
+
+/// Why a dump ends before its time.
+pub enum Stop {
+    /// From outside.
+    Interrupted,
+    /// Something failed.
+    Failed(DumpError),
+}
+
+/// What all threads of a dump share.
+#[derive(Default)]
+pub struct Board {
+    state: Mutex<State>,
+    changed: Condvar,
+    is_over: AtomicBool,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct State {
+    parts: VecDeque<Part>,
+    tables: Vec<Arc<TableWork>>,
+    is_complete: bool,
+    stop: Option<Stop>,
+    cancellers: Vec<Canceller>,
+}
+
+#[derive(Default)]
+struct Counts {
+    tables_done: AtomicU64,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+    stored_done: AtomicU64,
+    written: AtomicU64,
+}
+
+impl TableWork {
+    /// A table whose rows go to a new file at `path`.
+    pub fn new(
+        copy: &CopyOut<'_>,
+        oid: u32,
+        division: Division,
+        stored: u64,
+        path: PathBuf,
+    ) -> Result<Self, DumpError> {
+        let file = File::create_new(&path).map_err(DumpError::file("create", &path))?;
+        let entry = TableEntry { table: copy.table.to_owned(), oid, ..TableEntry::default() };
+        Ok(Self {
+            name: copy.table.to_owned(),
+            columns: copy.columns.to_owned(),
+            oid,
+            division,
+            stored,
+            path,
+            file: Mutex::new(TableFile { file, next: 0, entry, digest: 0 }),
+            turn: Condvar::new(),
+        })
+    }
+
+    /// What the index says of it, once all parts are there.
+    pub fn entry(&self) -> io::Result<TableEntry> {
+        let file = self.file.lock();
+        file.file.sync_all()?;
+        Ok(TableEntry { digest: format!("{:032x}", file.digest), ..file.entry.clone() })
+    }
+}
+
+impl TableFile {
+    fn append(&mut self, part: &PartBytes) -> io::Result<()> {
+        let before = self.entry.stored;
+        append(&mut self.file, part)?;
+        for frame in &part.frames {
+            self.entry.rows += frame.rows;
+            self.entry.bytes += frame.bytes;
+            let digest = u128::from_str_radix(&frame.digest, 16).unwrap_or(0);
+            self.digest = self.digest.wrapping_add(digest);
+            self.entry.frames.push(FrameEntry { offset: before + frame.offset, ..frame.clone() });
+        }
+        self.entry.stored += part.bytes.len() as u64;
+        self.next += 1;
+        Ok(())
+    }
+}
+
+impl Board {
+    /// Readers come.
+    pub fn begin(&self, readers: usize) {
+        self.state.lock().cancellers.reserve(readers);
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> DumpProgress {
+        let state = self.state.lock();
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        DumpProgress {
+            tables: state.tables.len() as u64,
+            tables_done: count(&self.counts.tables_done),
+            rows: count(&self.counts.rows),
+            bytes: count(&self.counts.bytes),
+            stored_done: count(&self.counts.stored_done),
+            stored: state.tables.iter().map(|table| table.stored).sum(),
+            written: count(&self.counts.written),
+        }
+    }
+
+    /// Whether there is nothing left to do, by success or not.
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+
+    /// Ends it; the first reason stands.
+    pub fn stop(&self, stop: Stop) {
+        let mut state = self.state.lock();
+        state.stop.get_or_insert(stop);
+        self.is_over.store(true, Ordering::Release);
+        let cancellers = std::mem::take(&mut state.cancellers);
+        let tables = state.tables.clone();
+        drop(state);
+        self.changed.notify_all();
+        for table in tables {
+            // Who looks whether it is its turn holds the lock: it has looked before, or will see that all is over.
+            drop(table.file.lock());
+            table.turn.notify_all();
+        }
+        for canceller in cancellers {
+            let _ends_by_itself_then = canceller.cancel(CANCEL);
+        }
+    }
+
+    /// The value, or the end of the dump.
+    pub fn ends_with<T>(&self, outcome: Result<T, DumpError>) -> Option<T> {
+        outcome.map_err(|error| self.stop(Stop::Failed(error))).ok()
+    }
+
+    /// Why it ended early.
+    pub fn fault(&self) -> Result<(), DumpError> {
+        match self.state.lock().stop.take() {
+            None => Ok(()),
+            Some(Stop::Interrupted) => Err(DumpError::Interrupted),
+            Some(Stop::Failed(error)) => Err(error),
+        }
+    }
+
+    /// pg_dump has asked for a table.
+    pub fn add(&self, table: TableWork) {
+        let table = Arc::new(table);
+        let mut state = self.state.lock();
+        let parts = table.division.parts();
+        state.parts.extend((0..parts).map(|number| Part { table: Arc::clone(&table), number }));
+        state.tables.push(table);
+        self.changed.notify_all();
+    }
+
+    /// pg_dump has ended.
+    pub fn no_more_tables(&self) {
+        self.state.lock().is_complete = true;
+        self.changed.notify_all();
+    }
+
+    /// All tables, which are done.
+    pub fn take_tables(&self) -> Vec<Arc<TableWork>> {
+        self.state.lock().tables.clone()
+    }
+
+    fn next(&self) -> Option<Part> {
+        let mut state = self.state.lock();
+        loop {
+            if self.is_over() {
+                return None;
+            }
+            if let Some(part) = state.parts.pop_front() {
+                return Some(part);
+            }
+            if state.is_complete {
+                return None;
+            }
+            self.changed.wait(&mut state);
+        }
+    }
+
+    /// Puts a part in its place. Waits for those before it.
+    fn write(&self, part: &Part, bytes: &PartBytes) -> Result<(), DumpError> {
+        let mut file = part.table.file.lock();
+        while file.next != part.number {
+            if self.is_over() {
+                return Ok(());
+            }
+            part.table.turn.wait(&mut file);
+        }
+        file.append(bytes).map_err(DumpError::file("write", &part.table.path))?;
+        let is_last = file.next == part.table.division.parts();
+        drop(file);
+        part.table.turn.notify_all();
+        let counts = &self.counts;
+        counts.rows.fetch_add(bytes.frames.iter().map(|frame| frame.rows).sum(), Ordering::Relaxed);
+        counts.written.fetch_add(bytes.bytes.len() as u64, Ordering::Relaxed);
+        counts.stored_done.fetch_add(part.table.stored / part.table.division.parts(), Ordering::Relaxed);
+        counts.tables_done.fetch_add(u64::from(is_last), Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// A connection that reads parts until there are no more.
+pub fn read_parts(board: &Board, request: &DumpRequest, snapshot: &str) -> Result<(), DumpError> {
+    let mut connection = None;
+    while let Some(part) = board.next() {
+        let connection = match &mut connection {
+            Some(connection) => connection,
+            None => {
+                let mut made = connect(&request.address)?;
+                join(&mut made, snapshot)?;
+                board.state.lock().cancellers.push(made.canceller());
+                connection.insert(made)
+            }
+        };
+        let copy = CopyOut { table: &part.table.name, columns: &part.table.columns };
+        let statement = part.table.division.statement(&copy, part.number);
+        let mut frames = FrameWriter::new(&request.codec, &part.table.name)?;
+        let outcome = connection.copy_out(&statement, |bytes| {
+            if board.is_over() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            board.counts.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            frames.take(bytes).map_err(io::Error::other)
+        });
+        if board.is_over() {
+            return Ok(());
+        }
+        let executed = outcome.map_err(DumpError::server(format!("read rows of {}", part.table.name)))?;
+        let tail = if part.number + 1 == part.table.division.parts() { END_OF_ROWS } else { b"" };
+        let failed = |cause| DumpError::Compress { table: part.table.name.clone(), cause };
+        let bytes = frames.finish(tail).map_err(failed)?;
+        let rows: u64 = bytes.frames.iter().map(|frame| frame.rows).sum();
+        if rows != executed.affected {
+            return Err(DumpError::Program {
+                program: "the server",
+                message: format!("has sent {rows} rows of {} and counted {}", part.table.name, executed.affected),
+            });
+        }
+        board.write(&part, &bytes)?;
+    }
+    Ok(())
+}

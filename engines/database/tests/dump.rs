@@ -1,0 +1,224 @@
+//! Dumps of a real PostgreSQL, restored by pg_restore itself: the same rows, sequences, large objects and constraints.
+
+use database::dump::{ArchiveIndex, DumpCodec, DumpError, DumpRequest, DumpRun, Dumped};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use testkit::postgres_server::PostgresServer;
+use testkit::program::left_out;
+use wire::{Connection, Environment, ServerAddress};
+
+const SCHEMA: &str = r#"
+create schema "Odd.Schema";
+create table parent (id int generated always as identity primary key, name text);
+insert into parent (name) select 'name ' || i from generate_series(1, 1000) i;
+create table events (id bigint primary key, at timestamptz default now(), who int references parent (id), note text,
+    twice bigint generated always as (id * 2) stored, details jsonb);
+insert into events (id, who, note, details)
+    select i, i % 1000 + 1, case i % 5 when 0 then null when 1 then '' when 2 then E'tab\tnew\nline\\.' when 3 then 'emoji 😀' else repeat('x', i % 300) end,
+    jsonb_build_object('i', i) from generate_series(1, 60000) i;
+create index on events (who);
+create table "Odd.Schema"."table ""with"" (quotes" ("column (a, b" int, "order" text);
+insert into "Odd.Schema"."table ""with"" (quotes" values (1, E'\\.'), (2, null), (3, E'a\\nb');
+create table no_columns ();
+insert into no_columns default values;
+create table empty (a int);
+create table parts (id int, v text) partition by range (id);
+create table parts_1 partition of parts for values from (0) to (500);
+create table parts_2 partition of parts for values from (500) to (1000);
+insert into parts select i, 'v' || i from generate_series(0, 999) i;
+create table toasted (id int, body text);
+alter table toasted alter body set storage external;
+insert into toasted select i, repeat(md5(i::text), 6000) from generate_series(1, 40) i;
+create materialized view seen as select who, count(*) as n from events group by who;
+create unique index on seen (who);
+create table rls (id int, owner text);
+insert into rls select i, 'nobody' from generate_series(1, 10) i;
+alter table rls enable row level security;
+alter table rls force row level security;
+create sequence counter;
+select setval('counter', 4711);
+select lo_from_bytea(0, '\xdeadbeef');
+"#;
+
+/// Counts and sums over everything.
+const FINGERPRINT: &str = r#"
+select 'parent', count(*), sum(hashtext(t::text)::bigint) from parent t
+union all select 'events', count(*), sum(hashtext(t::text)::bigint) from events t
+union all select 'odd', count(*), sum(hashtext(t::text)::bigint) from "Odd.Schema"."table ""with"" (quotes" t
+union all select 'no columns', count(*), 0 from no_columns
+union all select 'empty', count(*), 0 from empty
+union all select 'parts', count(*), sum(hashtext(t::text)::bigint) from parts t
+union all select 'toasted', count(*), sum(hashtext(t::text)::bigint) from toasted t
+union all select 'seen', count(*), sum(hashtext(t::text)::bigint) from seen t
+union all select 'rls', count(*), sum(hashtext(t::text)::bigint) from rls t
+union all select 'counter', last_value, 0 from counter
+union all select 'objects', count(*), sum(hashtext(data::text)::bigint) from pg_largeobject
+union all select 'constraints', count(*), 0 from pg_constraint where connamespace = 'public'::regnamespace
+union all select 'indexes', count(*), 0 from pg_indexes where schemaname = 'public'
+order by 1
+"#;
+
+struct Source {
+    server: PostgresServer,
+    directory: tempfile::TempDir,
+}
+
+impl Source {
+    /// A server, or a line about why there is none.
+    fn start() -> Option<Self> {
+        let server = PostgresServer::start(&[]).map_err(|reason| left_out(&reason)).ok()?;
+        let directory = tempfile::tempdir().expect("a directory");
+        Some(Self { server, directory })
+    }
+
+    fn address(&self, database: &str) -> ServerAddress {
+        let text = format!(
+            "host={} port={} user=postgres dbname={database}",
+            self.server.directory().display(),
+            self.server.port()
+        );
+        ServerAddress::parse(&text, &Environment::default()).expect("a good address")
+    }
+
+    fn connection(&self, database: &str) -> Connection {
+        Connection::connect(&self.address(database), Duration::from_secs(20)).expect("it listens")
+    }
+
+    fn request(&self, name: &str, codec: DumpCodec) -> DumpRequest {
+        let sockets = self.directory.path().join(format!("{name}.s"));
+        std::fs::create_dir(&sockets).expect("ours");
+        DumpRequest {
+            address: self.address("postgres"),
+            selection: Vec::new(),
+            programs: programs(),
+            target: self.directory.path().join(name),
+            sockets,
+            connections: 3,
+            codec,
+            part_bytes: 1 << 20,
+        }
+    }
+
+    fn restored(&self, archive: &Path, database: &str) -> Vec<Vec<Option<Vec<u8>>>> {
+        self.connection("postgres").execute(&format!("create database {database}")).expect("it is made");
+        let mut restore = Command::new(programs().join("pg_restore"));
+        restore.args(["--exit-on-error", "-j2", "-h"]).arg(self.server.directory());
+        restore.args(["-p", &self.server.port().to_string(), "-U", "postgres", "-d", database]).arg(archive);
+        let output = restore.output().expect("pg_restore runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        self.connection(database).query(FINGERPRINT).expect("all is there")
+    }
+}
+
+fn programs() -> PathBuf {
+    let all = std::fs::read_dir("/usr/lib/postgresql").expect("Debian's place");
+    let newest = all.filter_map(|entry| Some(entry.ok()?.path().join("bin"))).max();
+    newest.expect("it is installed")
+}
+
+fn codec(name: &str) -> DumpCodec {
+    DumpCodec { format: codec::registry::by_name(name), level: 1 }
+}
+
+fn dump(request: &DumpRequest) -> Dumped {
+    DumpRun::new()
+        .run(request)
+        .unwrap_or_else(|error| panic!("{error}: {:?}", std::error::Error::source(&error).map(ToString::to_string)))
+}
+
+#[test]
+fn pg_restore_restores_what_was_dumped_by_many_connections() {
+    let Some(source) = Source::start() else { return };
+    let mut connection = source.connection("postgres");
+    connection.execute(SCHEMA).expect("it is made");
+    let expected = connection.query(FINGERPRINT).expect("all is there");
+    for (number, name) in ["none", "gz"].into_iter().enumerate() {
+        let request = source.request(name, codec(name));
+        let dumped = dump(&request);
+        assert_eq!(dumped.warnings, "");
+        let events = dumped.index.tables.iter().find(|table| table.table == "public.events").expect("it is a table");
+        assert!(events.rows == 60_000 && events.frames.len() > 4, "{} in {}", events.rows, events.frames.len());
+        let written = std::fs::read(request.target.join("mh.index")).expect("it is there");
+        assert_eq!(serde_json::from_slice::<ArchiveIndex>(&written).expect("JSON"), dumped.index);
+        assert_eq!(dumped.progress.tables, dumped.progress.tables_done);
+        let left: Vec<_> = std::fs::read_dir(source.directory.path())
+            .expect("ours")
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect();
+        assert_eq!(left.len(), 2 * (number + 1), "{left:?}");
+        assert_eq!(source.restored(&request.target, &format!("copy_{name}")), expected, "{name}");
+    }
+}
+
+#[test]
+fn rows_are_of_one_moment_while_others_write() {
+    let Some(source) = Source::start() else { return };
+    let mut connection = source.connection("postgres");
+    let make = "create table a (n int, pad text); create table b (n int, pad text);
+        insert into a select 0, repeat('x', 500) from generate_series(1, 20000); insert into b select * from a";
+    connection.execute(make).expect("it is made");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let request = source.request("busy", codec("none"));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut writer = source.connection("postgres");
+            while !is_over.load(std::sync::atomic::Ordering::SeqCst) {
+                writer.execute("begin; update a set n = n + 1 where ctid < '(5,0)'; update b set n = n + 1 where ctid < '(5,0)'; commit").expect("it writes");
+            }
+        });
+        let dumped = dump(&request);
+        is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+        let [a, b] = ["public.a", "public.b"]
+            .map(|name| dumped.index.tables.iter().find(|table| table.table == name).expect("there"));
+        assert_eq!((a.rows, b.rows), (20_000, 20_000));
+        let digest_of_rows = |table: &database::dump::TableEntry| table.digest.clone();
+        assert_eq!(digest_of_rows(a), digest_of_rows(b), "both have seen the same updates");
+    });
+}
+
+#[test]
+fn an_end_from_outside_leaves_nothing_on_either_side() {
+    let Some(source) = Source::start() else { return };
+    let mut connection = source.connection("postgres");
+    connection
+        .execute("create table big as select i, repeat('x', 1000) s from generate_series(1, 100000) i")
+        .expect("it is made");
+    let request = source.request("ended", codec("none"));
+    let run = DumpRun::new();
+    let outcome = std::thread::scope(|scope| {
+        let dumps = scope.spawn(|| run.run(&request));
+        while run.progress().bytes == 0 && !dumps.is_finished() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        run.stop();
+        dumps.join().expect("it does not panic")
+    });
+    assert!(matches!(outcome, Err(DumpError::Interrupted) | Ok(_)));
+    if outcome.is_err() {
+        let left = std::fs::read_dir(source.directory.path()).expect("ours").flatten().map(|entry| entry.file_name());
+        assert_eq!(left.collect::<Vec<_>>(), ["ended.s"]);
+    }
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    loop {
+        let others =
+            "select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()";
+        let rows = connection.query(others).expect("an answer");
+        if rows[0][0].as_deref() == Some(b"0") {
+            break;
+        }
+        assert!(std::time::Instant::now() < deadline, "connections are left");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_failure_of_pg_dump_is_the_dumps() {
+    let Some(source) = Source::start() else { return };
+    let mut request = source.request("wrong", codec("none"));
+    request.selection = vec!["--table=nothing".into()];
+    let error = DumpRun::new().run(&request).expect_err("no such table");
+    assert!(error.to_string().contains("no matching tables were found"), "{error}");
+    assert!(!request.target.exists());
+}
