@@ -138,7 +138,7 @@ fn programs_that_cannot_be_helped_are_named() {
     let mode = std::fs::Permissions::from_mode(0o4755);
     std::fs::set_permissions(place.path("program"), mode).expect("it is ours");
     let refused = place.shell("exec \"$mh\" vmtasks run -- ./program fixed");
-    assert_eq!((refused.exit, stdout(&refused).as_str()), (Exit::Code(1), ""));
+    assert_eq!((refused.exit, stdout(&refused).as_str()), (Exit::Code(126), ""));
     assert!(said(&refused).contains("set-user-ID"), "{}", said(&refused));
 }
 
@@ -174,11 +174,9 @@ fn a_policy_is_set_on_large_mappings_and_seen_by_the_kernel() {
         "exec \"$mh\" numa run --min-size 16M --startup-time 0s --startup interleave --report=json -- ./program fixed",
     );
     assert!(reported(&later).0["mappings"] == 0, "{}", said(&later));
-    for (words, cause) in [
-        ("", "nothing to do"),
-        ("--startup bind=63", "node 63 has no memory here"),
-        ("--then near", "a policy is one of"),
-    ] {
+    for (words, cause) in
+        [("", "nothing to do"), ("--startup bind=63", "no memory on node 63"), ("--then near", "a policy is one of")]
+    {
         let refused = place.shell(&format!("exec \"$mh\" numa run {words} -- true"));
         assert!(refused.exit != Exit::Code(0) && said(&refused).contains(cause), "{words}: {}", said(&refused));
     }

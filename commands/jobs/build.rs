@@ -11,6 +11,9 @@ const BINDINGS: [(&str, &str, &str, &str); 2] = [
     ("manyhands-prefault", "../../bindings/prefault", "libmhprefault.so", "MH_PREFAULT_LIBRARY"),
 ];
 
+/// It needs the program's own libc alone, whichever that is: no unwinder, and no standard library.
+const WITHOUT_UNWINDING: &str = "manyhands-prefault";
+
 /// Variables that concern the outer build: its compiler wrapper (clippy), its flags (a static build), its directory.
 const OF_THE_OUTER_BUILD: [&str; 5] =
     ["RUSTC_WORKSPACE_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET"];
@@ -46,19 +49,22 @@ fn build() -> Result<PathBuf, String> {
     let required = |name: &str| env::var_os(name).ok_or(format!("cargo has not set {name}"));
     let target = required("TARGET")?;
     let directory = Path::new(&required("OUT_DIR")?).join("preload");
-    let mut cargo = Command::new(required("CARGO")?);
-    cargo.args(["build", "--quiet", "--release", "--locked", "--manifest-path", "../../Cargo.toml"]);
     for (package, _, _, _) in BINDINGS {
-        cargo.args(["--package", package]);
-    }
-    cargo.arg("--target").arg(&target).arg("--target-dir").arg(&directory);
-    for name in OF_THE_OUTER_BUILD {
-        cargo.env_remove(name);
-    }
-    cargo.env("CARGO_PROFILE_RELEASE_STRIP", "symbols").env("CARGO_PROFILE_RELEASE_DEBUG", "false");
-    let status = cargo.status().map_err(|error| format!("could not run cargo: {error}"))?;
-    if !status.success() {
-        return Err(format!("cargo ended with {status}"));
+        let mut cargo = Command::new(required("CARGO")?);
+        cargo.args(["build", "--quiet", "--release", "--locked", "--manifest-path", "../../Cargo.toml"]);
+        // One by one: together, each would have the other's features of what both use.
+        cargo.args(["--package", package]).arg("--target").arg(&target).arg("--target-dir").arg(&directory);
+        for name in OF_THE_OUTER_BUILD {
+            cargo.env_remove(name);
+        }
+        cargo.env("CARGO_PROFILE_RELEASE_STRIP", "symbols").env("CARGO_PROFILE_RELEASE_DEBUG", "false");
+        if package == WITHOUT_UNWINDING {
+            cargo.env("CARGO_PROFILE_RELEASE_PANIC", "abort");
+        }
+        let status = cargo.status().map_err(|error| format!("could not run cargo: {error}"))?;
+        if !status.success() {
+            return Err(format!("cargo ended with {status}"));
+        }
     }
     Ok(directory.join(target).join("release"))
 }

@@ -109,18 +109,8 @@ pub fn release_binary() -> Result<PathBuf, String> {
 }
 
 /// What is built for release: the program, and the libraries for other programs.
-pub const RELEASE: &[&str] = &[
-    "build",
-    "--release",
-    "--package",
-    "manyhands",
-    "--package",
-    "manyhands-c",
-    "--package",
-    "manyhands-mtwrite",
-    "--package",
-    "manyhands-prefault",
-];
+pub const RELEASE: &[&str] =
+    &["build", "--release", "--package", "manyhands", "--package", "manyhands-c", "--package", "manyhands-mtwrite"];
 
 /// Where cargo builds, whichever way it was told.
 fn target_directory() -> Result<PathBuf, String> {

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "a boundary: names that the program's linker finds, and pointers of its calls")]
 
 pub mod calls;
+pub mod rights;
 pub mod shared;
 pub mod start;
 pub mod thread;
@@ -29,12 +30,13 @@ fn forget(start: usize, bytes: usize) {
     if shared::min_bytes() < usize::MAX {
         RESERVED.forget(start, bytes);
         IN_MEMORY.forget(start, bytes);
+        operation::LOCKED.forget(start, bytes);
     }
 }
 
 /// Hands an outcome of the kernel's to the program as libc would.
 fn as_libc(outcome: Result<usize, Errno>) -> *mut c_void {
-    outcome.map_or_else(fail, std::ptr::with_exposed_provenance_mut)
+    outcome.map_or_else(fail, core::ptr::with_exposed_provenance_mut)
 }
 
 fn as_status(outcome: Result<usize, Errno>) -> c_int {
@@ -66,42 +68,49 @@ pub unsafe extern "C" fn mmap(
     let at = address.expose_provenance();
     if flags & libc::MAP_FIXED != 0 {
         ahead::forget(at, bytes);
-        if flags & libc::MAP_ANONYMOUS == 0 {
-            forget(at, bytes);
-        }
     }
     let map = |flags: c_int| calls::map(at, bytes, protection, flags, file, offset);
-    if bytes < shared::min_bytes() {
-        return as_libc(map(flags));
-    }
     let call = MapCall { bytes, protection, flags };
-    let kind = call.kind(|| calls::file_facts(file));
-    let Some(kind) = kind else {
+    let is_large = bytes >= shared::min_bytes();
+    let Some(kind) = is_large.then(|| call.kind(|| calls::file_facts(file))).flatten() else {
         let mapped = map(flags);
-        match mapped {
-            Ok(start) if call.is_reservation() => RESERVED.add(start, bytes),
-            Ok(start) if flags & libc::MAP_ANONYMOUS != 0 => IN_MEMORY.add(start, bytes),
-            _ => {}
+        if let Ok(start) = mapped {
+            remember(start, call, is_large);
         }
         return as_libc(mapped);
     };
     let page = operation::page_bytes(flags, || calls::block_bytes(file));
+    let is_demanded = flags & POPULATES != 0;
     let mapped = map(flags & !POPULATES).and_then(|start| {
+        forget(start, bytes);
         IN_MEMORY.add(start, bytes);
-        let outcome = operation::improve(Mapping { start, bytes, kind, page });
-        match outcome {
-            // What mmap(2) answers for a mapping that does not fit.
-            operation::Improved::Refused => {
-                IN_MEMORY.forget(start, bytes);
+        match operation::improve(Mapping { start, bytes, kind, page, is_demanded }) {
+            // What mmap(2) answers for a mapping that does not fit; not where another one has been replaced already.
+            operation::Improved::Refused if flags & libc::MAP_FIXED == 0 => {
+                forget(start, bytes);
                 calls::unmap(start, bytes)?;
                 return Err(libc::ENOMEM);
             }
-            operation::Improved::No if flags & POPULATES != 0 => calls::populate(start, bytes).unwrap_or_default(),
-            operation::Improved::No | operation::Improved::Yes => {}
+            operation::Improved::Whole => {}
+            _ if is_demanded => calls::populate(start, bytes).unwrap_or_default(),
+            _ => {}
         }
         Ok(start)
     });
     as_libc(mapped)
+}
+
+/// What a mapping means for later calls that is not populated itself.
+fn remember(start: usize, call: MapCall, is_large: bool) {
+    let is_anonymous = call.flags & libc::MAP_ANONYMOUS != 0;
+    if is_large || !is_anonymous {
+        forget(start, call.bytes);
+    }
+    match is_large {
+        true if call.is_reservation() => RESERVED.add(start, call.bytes),
+        true if is_anonymous => IN_MEMORY.add(start, call.bytes),
+        _ => {}
+    }
 }
 
 /// # Safety
@@ -140,7 +149,13 @@ pub unsafe extern "C" fn mprotect(address: *mut c_void, bytes: size_t, protectio
     let outcome = calls::call(Sysno::mprotect, [start, bytes, protection.cast_unsigned() as usize, 0, 0, 0]);
     let is_commit = outcome.is_ok() && protection & libc::PROT_WRITE != 0 && bytes >= shared::min_bytes();
     if is_commit && RESERVED.covers(start, bytes) {
-        let _best_effort = operation::improve(Mapping { start, bytes, kind: Kind::Committed, page: operation::PAGE });
+        let _best_effort = operation::improve(Mapping {
+            start,
+            bytes,
+            kind: Kind::Committed,
+            page: operation::PAGE,
+            is_demanded: false,
+        });
     }
     as_status(outcome)
 }
@@ -157,12 +172,38 @@ pub unsafe extern "C" fn mremap(
 ) -> *mut c_void {
     let (from, to) = (address.expose_provenance(), new_address.expose_provenance());
     ahead::forget(from, bytes);
-    forget(from, bytes);
     if flags & libc::MREMAP_FIXED != 0 {
         ahead::forget(to, new_bytes);
         forget(to, new_bytes);
     }
-    as_libc(calls::call(Sysno::mremap, [from, bytes, new_bytes, flags.cast_unsigned() as usize, to, 0]))
+    let is_locked = operation::LOCKED.overlaps(from, bytes);
+    forget(from, bytes);
+    let remap = || calls::call(Sysno::mremap, [from, bytes, new_bytes, flags.cast_unsigned() as usize, to, 0]);
+    let outcome = remap();
+    // Locked by us, it may not grow; the program knows nothing of that.
+    let outcome = match outcome {
+        Err(_) if is_locked && calls::unlock(from, bytes).is_ok() => remap(),
+        outcome => outcome,
+    };
+    as_libc(outcome)
+}
+
+/// # Safety
+/// As madvise(2).
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C" fn madvise(address: *mut c_void, bytes: size_t, advice: c_int) -> c_int {
+    let start = address.expose_provenance();
+    let advise = || calls::call(Sysno::madvise, [start, bytes, advice.cast_unsigned() as usize, 0, 0, 0]);
+    // Memory that we have locked is not given back by these.
+    let gives_back = matches!(advice, libc::MADV_DONTNEED | libc::MADV_FREE | libc::MADV_REMOVE);
+    as_status(match advise() {
+        Err(libc::EINVAL)
+            if gives_back && operation::LOCKED.overlaps(start, bytes) && calls::unlock(start, bytes).is_ok() =>
+        {
+            advise()
+        }
+        outcome => outcome,
+    })
 }
 
 /// # Safety
@@ -172,13 +213,22 @@ pub unsafe extern "C" fn shmat(segment: c_int, address: *const c_void, flags: c_
     let at = address.expose_provenance();
     let arguments = [segment.cast_unsigned() as usize, at, flags.cast_unsigned() as usize, 0, 0, 0];
     let attached = calls::call(Sysno::shmat, arguments);
+    if let Ok(start) = attached {
+        forget(start, 1);
+    }
     if let Ok(start) = attached
         && flags & libc::SHM_RDONLY == 0
         && let Some(bytes) = calls::new_segment_bytes(segment)
         && bytes >= shared::min_bytes()
     {
         IN_MEMORY.add(start, bytes);
-        let _best_effort = operation::improve(Mapping { start, bytes, kind: Kind::Segment, page: operation::PAGE });
+        let _best_effort = operation::improve(Mapping {
+            start,
+            bytes,
+            kind: Kind::Segment,
+            page: operation::PAGE,
+            is_demanded: false,
+        });
     }
     as_libc(attached)
 }
@@ -197,8 +247,9 @@ pub unsafe extern "C" fn shmdt(address: *const c_void) -> c_int {
 /// As mlock(2).
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn mlock(address: *const c_void, bytes: size_t) -> c_int {
-    // SAFETY: the caller's promise is the same.
-    unsafe { mlock2(address, bytes, 0) }
+    let start = address.expose_provenance();
+    populate_locked(start, bytes);
+    as_status(calls::call(Sysno::mlock, [start, bytes, 0, 0, 0, 0]))
 }
 
 /// # Safety
@@ -206,14 +257,40 @@ pub unsafe extern "C" fn mlock(address: *const c_void, bytes: size_t) -> c_int {
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn mlock2(address: *const c_void, bytes: size_t, flags: libc::c_uint) -> c_int {
     let start = address.expose_provenance();
-    let is_first_touch = flags == 0 && bytes >= shared::min_bytes() && start.is_multiple_of(operation::PAGE);
-    // Pages that are locked as they come need no second walk; only then is it known that this may be locked at all.
-    if is_first_touch && calls::lock_on_fault(start, bytes).is_ok() {
-        let is_in_memory = IN_MEMORY.covers(start, bytes) || RESERVED.covers(start, bytes);
-        let kind = if is_in_memory { Kind::Locked } else { Kind::LockedFile };
-        let _the_kernel_does_the_rest = operation::improve(Mapping { start, bytes, kind, page: operation::PAGE });
+    if flags == 0 {
+        populate_locked(start, bytes);
     }
     as_status(calls::call(Sysno::mlock2, [start, bytes, flags as usize, 0, 0, 0]))
+}
+
+/// What the program is about to lock. Pages that are locked as they come need no second walk; only then is it known that they may be locked.
+fn populate_locked(start: usize, bytes: usize) {
+    if bytes >= shared::min_bytes()
+        && start.is_multiple_of(operation::PAGE)
+        && calls::lock_on_fault(start, bytes).is_ok()
+    {
+        operation::LOCKED.forget(start, bytes);
+        let is_in_memory = IN_MEMORY.covers(start, bytes) || RESERVED.covers(start, bytes);
+        let kind = if is_in_memory { Kind::Locked } else { Kind::LockedFile };
+        let mapping = Mapping { start, bytes, kind, page: operation::PAGE, is_demanded: true };
+        let _the_kernel_does_the_rest = operation::improve(mapping);
+    }
+}
+
+/// Registering memory for the program to serve its faults: memory that is populated has none (userfaultfd(2)).
+///
+/// # Safety
+/// As ioctl(2), whose argument is passed on whatever it is.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub unsafe extern "C" fn ioctl(file: c_int, request: libc::c_ulong, argument: usize) -> c_int {
+    const UFFDIO_API: libc::c_ulong = 0xc018_aa3f;
+    if request == UFFDIO_API {
+        shared::leave();
+    }
+    match calls::call(Sysno::ioctl, [file.cast_unsigned() as usize, request as usize, argument, 0, 0, 0]) {
+        Ok(answer) => answer as c_int,
+        failed => as_status(failed),
+    }
 }
 
 /// A filter of system calls that the program gives itself may end it for calls that it never made itself (seccomp(2)): from here on,
@@ -238,6 +315,8 @@ impl FileFacts {
         Self {
             magic: system.f_type.cast_unsigned(),
             present_bytes: u64::try_from(status.st_blocks).unwrap_or(0).saturating_mul(512),
+            room: (system.f_blocks > 0).then(|| system.f_bavail.saturating_mul(system.f_bsize.cast_unsigned())),
+            is_named: status.st_nlink > 0,
         }
     }
 }

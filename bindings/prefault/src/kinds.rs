@@ -18,6 +18,10 @@ pub struct FileFacts {
     pub magic: u64,
     /// Bytes of it that are in memory already.
     pub present_bytes: u64,
+    /// Bytes that its file system still takes; none where it has no limit.
+    pub room: Option<u64>,
+    /// Whether it has a name, by which others see its size and its times.
+    pub is_named: bool,
 }
 
 /// A call of mmap(2).
@@ -35,7 +39,8 @@ impl MapCall {
 
     /// Whether it sets addresses aside that a later call makes accessible.
     pub fn is_reservation(self) -> bool {
-        self.protection == libc::PROT_NONE && self.has(libc::MAP_ANONYMOUS)
+        let is_stack = self.has(libc::MAP_GROWSDOWN | libc::MAP_STACK);
+        self.protection == libc::PROT_NONE && self.has(libc::MAP_ANONYMOUS) && !is_stack
     }
 
     /// What it makes, if that is to be populated. `file` looks at the file behind it, if there is one.
@@ -53,8 +58,9 @@ impl MapCall {
             });
         }
         let facts = file().filter(|facts| is_shared && facts.present_bytes < self.bytes as u64)?;
+        let fits = facts.room.is_none_or(|room| (self.bytes as u64).saturating_sub(facts.present_bytes) <= room / 2);
         match facts.magic {
-            TMPFS_MAGIC => Some(Kind::Memory),
+            TMPFS_MAGIC if !facts.is_named && fits => Some(Kind::Memory),
             HUGETLBFS_MAGIC => Some(Kind::Huge),
             _ => None,
         }
@@ -73,7 +79,19 @@ mod tests {
     }
 
     fn of_file(magic: u64, present_bytes: u64, flags: i32) -> Option<Kind> {
-        MapCall { bytes: 1 << 20, protection: READ_WRITE, flags }.kind(|| Some(FileFacts { magic, present_bytes }))
+        of(FileFacts { magic, present_bytes, room: None, is_named: false }, flags)
+    }
+
+    fn of(facts: FileFacts, flags: i32) -> Option<Kind> {
+        MapCall { bytes: 1 << 20, protection: READ_WRITE, flags }.kind(|| Some(facts))
+    }
+
+    #[test]
+    fn files_that_others_see_or_that_have_no_room_are_left_alone() {
+        let facts = FileFacts { magic: TMPFS_MAGIC, present_bytes: 0, room: Some(4 << 20), is_named: false };
+        assert_eq!(of(facts, MAP_SHARED), Some(Kind::Memory));
+        assert_eq!(of(FileFacts { is_named: true, ..facts }, MAP_SHARED), None, "its times and its size would change");
+        assert_eq!(of(FileFacts { room: Some(1 << 20), ..facts }, MAP_SHARED), None, "another file would find no room");
     }
 
     #[test]
@@ -93,6 +111,8 @@ mod tests {
         }
         let reservation = MapCall { bytes: 1 << 30, protection: PROT_NONE, flags: MAP_PRIVATE | MAP_ANONYMOUS };
         assert!(reservation.is_reservation());
+        let stack = MapCall { flags: reservation.flags | libc::MAP_STACK, ..reservation };
+        assert!(!stack.is_reservation());
     }
 
     #[test]

@@ -27,6 +27,12 @@ pub const STARTUP_POLICY: usize = 8;
 pub const LATER_POLICY: usize = 10;
 /// Bytes that `MODE_AHEAD` stays in front of the program.
 pub const WINDOW_BYTES: usize = 12;
+/// The runner's PID namespace (namespaces(7)): processes of another one are left alone, since their numbers mean others here.
+pub const NAMESPACE: usize = 13;
+/// Filters of system calls that the runner has (seccomp(2)): who has more may be ended by calls that it never made.
+pub const FILTERS: usize = 14;
+/// Until when the runner is not asked, in nanoseconds of CLOCK_MONOTONIC: it did not answer. The runner sets it back.
+pub const SILENT_UNTIL: usize = 15;
 
 /// Populate mappings before the program gets them.
 pub const MODE_POPULATE: u64 = 1;
@@ -75,7 +81,7 @@ pub const POPULATED: usize = 7;
 pub const WALL_NS: usize = 8;
 /// CPU time of all threads that populated.
 pub const WORK_NS: usize = 9;
-/// Helpers that were started.
+/// Helpers that were started; under `MODE_AHEAD`, 1 while there is something to do and no core token for it.
 pub const HELPERS: usize = 10;
 /// Why populating ended early: an errno, 0, or [`INTERRUPTED`].
 pub const FAULT: usize = 11;

@@ -6,7 +6,8 @@ use crate::boundary::calls::{self, SignalMask};
 use crate::boundary::shared;
 use crate::boundary::thread::Threads;
 use crate::ledger::{self, Kind, WORDS};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::ranges::Ranges;
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The page that every machine of ours has.
 pub const PAGE: usize = 4096;
@@ -19,6 +20,8 @@ const HELPERS_MAX: usize = 16;
 
 /// How long the runner is waited for. Without an answer the mapping is as it would have been without us.
 const ANSWER_NS: u64 = 200_000_000;
+/// And for how long it is not asked then.
+const SILENCE_NS: u64 = 5_000_000_000;
 
 /// A new mapping of the program's, which has not heard of it.
 #[derive(Clone, Copy, Debug)]
@@ -28,18 +31,27 @@ pub struct Mapping {
     pub kind: Kind,
     /// Bytes of its pages.
     pub page: usize,
+    /// The program wants it populated when it gets it.
+    pub is_demanded: bool,
 }
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Improved {
-    /// Populated, as far as it went.
-    Yes,
+    /// Populated.
+    Whole,
+    /// Populated in part.
+    Partly,
+    /// It is being populated.
+    Ahead,
     /// As it was.
     No,
     /// It does not fit, and the user wants to hear of that now.
     Refused,
 }
+
+/// What was locked here, though the program has not asked for it.
+pub static LOCKED: Ranges = Ranges::new();
 
 /// The page size that flags of mmap(2) ask for; `file` knows it for a file on hugetlbfs.
 pub fn page_bytes(flags: i32, file: impl FnOnce() -> Option<usize>) -> usize {
@@ -84,7 +96,7 @@ impl LedgerSlot {
         (self.first - ledger::FIRST_SLOT) / ledger::SLOT_WORDS
     }
 
-    fn state(&self) -> &'static std::sync::atomic::AtomicU32 {
+    fn state(&self) -> &'static core::sync::atomic::AtomicU32 {
         shared::half(&self.words[self.first + ledger::STATE])
     }
 
@@ -112,7 +124,7 @@ impl LedgerSlot {
 
     /// Writes the question.
     fn describe(&self, mapping: Mapping) {
-        let process = u64::from(calls::process_in_proc()) | u64::from(calls::thread()) << 32;
+        let process = u64::from(calls::process()) | u64::from(calls::thread()) << 32;
         (ledger::VERDICT..=ledger::ROOM).for_each(|word| self.set(word, 0));
         self.set(ledger::PROCESS, process);
         self.set(ledger::ADDRESS, mapping.start as u64);
@@ -120,13 +132,20 @@ impl LedgerSlot {
         self.set(ledger::KIND, mapping.kind as u64);
     }
 
-    /// Waits for the runner's decision.
+    /// Waits for the runner's decision. A runner that does not answer is left alone for a while.
     fn ask(&self) -> u64 {
+        let silent_until = &self.words[ledger::SILENT_UNTIL];
+        let begin = calls::clock_ns(libc::CLOCK_MONOTONIC);
+        if begin < silent_until.load(Ordering::Relaxed) {
+            return ledger::VERDICT_NONE;
+        }
         self.enter(ledger::ASKED);
-        let end = calls::clock_ns(libc::CLOCK_MONOTONIC).saturating_add(ANSWER_NS);
+        let end = begin.saturating_add(ANSWER_NS);
         while self.state().load(Ordering::Acquire) == ledger::ASKED {
             let left = end.saturating_sub(calls::clock_ns(libc::CLOCK_MONOTONIC));
-            if left == 0 {
+            let (asked, claimed) = (ledger::ASKED, ledger::CLAIMED);
+            if left == 0 && self.state().compare_exchange(asked, claimed, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                silent_until.store(end.saturating_add(SILENCE_NS), Ordering::Relaxed);
                 return ledger::VERDICT_NONE;
             }
             calls::wait(self.state(), ledger::ASKED, left);
@@ -197,10 +216,9 @@ fn improve_in(slot: LedgerSlot, mapping: Mapping, wish: Wish) -> Improved {
         false => Improved::No,
     };
     slot.set(ledger::WALL_NS, calls::clock_ns(libc::CLOCK_MONOTONIC).saturating_sub(begin));
-    match outcome {
-        // Its own thread reports at its end.
-        Improved::Yes if mode & ledger::MODE_AHEAD != 0 => {}
-        _ => slot.report(),
+    // Its own thread reports at its end.
+    if outcome != Improved::Ahead {
+        slot.report();
     }
     outcome
 }
@@ -212,7 +230,9 @@ fn populate_if_it_fits(slot: LedgerSlot, mapping: Mapping, mode: u64, signals: S
             slot.set(ledger::VERDICT, ledger::VERDICT_NONE);
             return Improved::No;
         }
-        _ if mode & ledger::MODE_STRICT != 0 => return Improved::Refused,
+        ledger::VERDICT_MEMORY | ledger::VERDICT_LOCK_LIMIT if mode & ledger::MODE_STRICT != 0 => {
+            return Improved::Refused;
+        }
         _ => return Improved::No,
     }
     if mode & ledger::MODE_HUGE != 0 {
@@ -220,14 +240,16 @@ fn populate_if_it_fits(slot: LedgerSlot, mapping: Mapping, mode: u64, signals: S
     }
     if mode & ledger::MODE_LOCK != 0 {
         let fault = calls::lock_on_fault(mapping.start, mapping.bytes).err();
+        if fault.is_none() {
+            LOCKED.add(mapping.start, mapping.bytes);
+        }
         slot.set(ledger::LOCK_FAULT, fault.map_or(0, |errno| errno as u64));
     }
-    if mode & ledger::MODE_AHEAD != 0 && !matches!(mapping.kind, Kind::Locked | Kind::LockedFile) {
-        return if ahead::take(slot, mapping) { Improved::Yes } else { Improved::No };
+    if mode & ledger::MODE_AHEAD != 0 && !mapping.is_demanded {
+        return if ahead::take(slot, mapping) { Improved::Ahead } else { Improved::No };
     }
     slot.begin();
-    populate(slot, mapping, signals);
-    Improved::Yes
+    populate(slot, mapping, signals)
 }
 
 /// What the threads of one mapping share; lives on the stack of the program's thread, which outlasts them.
@@ -236,7 +258,6 @@ struct Operation {
     mapping: Mapping,
     chunk: usize,
     next: AtomicUsize,
-    populated: AtomicU64,
     work_ns: AtomicU64,
     fault: AtomicU64,
     started: AtomicUsize,
@@ -244,12 +265,13 @@ struct Operation {
     node_cpus: [u64; ledger::MASK_WORDS],
 }
 
-fn populate(slot: LedgerSlot, mapping: Mapping, signals: SignalMask) {
+fn populate(slot: LedgerSlot, mapping: Mapping, signals: SignalMask) -> Improved {
     let operation = Operation::new(slot, mapping);
     operation.work(signals);
-    slot.set(ledger::POPULATED, operation.populated.load(Ordering::Relaxed));
     slot.set(ledger::WORK_NS, operation.work_ns.load(Ordering::Relaxed));
-    slot.set(ledger::FAULT, operation.fault.load(Ordering::Relaxed));
+    let fault = operation.fault.load(Ordering::Relaxed);
+    slot.set(ledger::FAULT, fault);
+    if fault == 0 { Improved::Whole } else { Improved::Partly }
 }
 
 impl Operation {
@@ -266,7 +288,6 @@ impl Operation {
             mapping,
             chunk: mapping.page.max(CHUNK),
             next: AtomicUsize::new(0),
-            populated: AtomicU64::new(0),
             work_ns: AtomicU64::new(0),
             fault: AtomicU64::new(0),
             started: AtomicUsize::new(0),
@@ -325,7 +346,7 @@ impl Operation {
         };
         match outcome {
             Ok(()) => {
-                self.populated.fetch_add(bytes as u64, Ordering::Relaxed);
+                self.slot.word(ledger::POPULATED).fetch_add(bytes as u64, Ordering::Relaxed);
                 true
             }
             Err(errno) => {
@@ -369,7 +390,7 @@ mod tests {
     use super::*;
 
     fn mapping(start: usize, bytes: usize) -> Mapping {
-        Mapping { start, bytes, kind: Kind::Private, page: PAGE }
+        Mapping { start, bytes, kind: Kind::Private, page: PAGE, is_demanded: false }
     }
 
     #[test]

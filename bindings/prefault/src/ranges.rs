@@ -2,7 +2,7 @@
 //! which are memory and no file, so that writing to their pages dirties nothing. A table without locks: a thread that finds a place
 //! half-written takes it for empty, and the mapping is then merely not populated.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// LIMIT: mappings that are remembered at once.
 const PLACES: usize = 64;
@@ -15,13 +15,18 @@ struct Place {
 
 /// All that are known.
 pub struct Ranges {
+    /// How many places are taken, so that most calls need not look at them.
+    count: AtomicUsize,
     places: [Place; PLACES],
 }
 
 impl Ranges {
     /// None known.
     pub const fn new() -> Self {
-        Self { places: [const { Place { start: AtomicUsize::new(0), end: AtomicUsize::new(0) } }; PLACES] }
+        Self {
+            count: AtomicUsize::new(0),
+            places: [const { Place { start: AtomicUsize::new(0), end: AtomicUsize::new(0) } }; PLACES],
+        }
     }
 
     /// Remembers one. Where there is no place, it is not remembered.
@@ -30,6 +35,7 @@ impl Ranges {
             if place.end.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 place.start.store(start, Ordering::Release);
                 place.end.store(start.saturating_add(bytes), Ordering::Release);
+                self.count.fetch_add(1, Ordering::AcqRel);
                 return;
             }
         }
@@ -43,12 +49,26 @@ impl Ranges {
         })
     }
 
+    /// Whether a part of a range is in one of them.
+    pub fn overlaps(&self, start: usize, bytes: usize) -> bool {
+        self.count.load(Ordering::Acquire) > 0
+            && self.places.iter().any(|place| {
+                let (first, end) = (place.start.load(Ordering::Acquire), place.end.load(Ordering::Acquire));
+                end > 1 && start < end && first < start.saturating_add(bytes)
+            })
+    }
+
     /// Forgets those that have a part in a range that is unmapped or replaced.
     pub fn forget(&self, start: usize, bytes: usize) {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return;
+        }
         for place in &self.places {
             let (end, first) = (place.end.load(Ordering::Acquire), place.start.load(Ordering::Acquire));
             if end > 1 && start < end && first < start.saturating_add(bytes) {
-                let _another_thread_did = place.end.compare_exchange(end, 0, Ordering::AcqRel, Ordering::Relaxed);
+                if place.end.compare_exchange(end, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                    self.count.fetch_sub(1, Ordering::AcqRel);
+                }
             }
         }
     }
@@ -66,6 +86,7 @@ mod tests {
         assert!(known.covers(0x9000, 0x1000) && known.covers(0x1000, 0x1000));
         assert!(!known.covers(0xb000, 0x2000) && !known.covers(0x800, 0x1000));
         known.forget(0xc000, 0x1000);
+        assert!(known.overlaps(0x1800, 0x10000) && !known.overlaps(0x2000, 0x1000));
         assert!(known.covers(0x9000, 0x1000), "what is behind it is another's");
         known.forget(0x9000, 0x1000);
         assert!(!known.covers(0x9000, 0x1000) && known.covers(0x1000, 0x1000));

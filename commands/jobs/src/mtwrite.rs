@@ -21,7 +21,7 @@ const NAME: &str = "mh mtwrite";
 /// The registry's line. Signals are the program's.
 pub const ENTRY: Entry = Entry::new("mtwrite", Group::Do, Signals::Own, command, start);
 
-const LIBRARY: Preload = Preload { command: NAME, file_name: "libmhwrite.so", embedded: EMBEDDED };
+const LIBRARY: Preload = Preload { command: NAME, file_name: "libmhwrite.so", embedded: EMBEDDED, prefers_file: true };
 #[cfg(has_embedded_library)]
 const EMBEDDED: &[u8] = include_bytes!(env!("MH_MTWRITE_LIBRARY"));
 #[cfg(not(has_embedded_library))]

@@ -12,12 +12,13 @@ pub mod report;
 
 use self::broker::{Broker, HelpersWanted};
 use self::policy::PolicyRequest;
+use self::program::Loads;
 use self::report::PrefaultOutcome;
 use crate::crew::run::{self, RunArgs};
 use crate::preload::{Library, Preload};
-use mh_kit::context::Context;
-use mh_kit::failure::{Failure, Outcome};
-use mh_kit::shared_args::StandingArgs;
+use mh_kit::context::{Context, variable};
+use mh_kit::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, Outcome};
+use mh_kit::shared_args::{StandingArgs, parse_size};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -25,6 +26,17 @@ use std::time::Duration;
 const EMBEDDED: &[u8] = include_bytes!(env!("MH_PREFAULT_LIBRARY"));
 #[cfg(not(has_embedded_library))]
 const EMBEDDED: &[u8] = &[];
+
+/// The least size of mappings that are looked at.
+pub const MIN_BYTES: u64 = 1 << 20;
+
+/// A size for --min-size.
+pub fn parse_min_size(text: &str) -> Result<u64, String> {
+    match parse_size(text)? {
+        bytes if bytes < MIN_BYTES => Err("at least 1M: smaller mappings gain nothing".to_owned()),
+        bytes => Ok(bytes),
+    }
+}
 
 /// LIMIT: threads of one mapping, the program's own among them.
 pub const THREADS_MAX: usize = broker::HELPERS_MAX + 1;
@@ -53,7 +65,8 @@ pub struct Wishes {
 
 /// The library.
 pub fn library(name: &'static str) -> Result<Library, Failure> {
-    Preload { command: name, file_name: "libmhprefault.so", embedded: EMBEDDED }.find()
+    // A build for tests beside this program needs what programs may not have; the copy within needs libc alone.
+    Preload { command: name, file_name: "libmhprefault.so", embedded: EMBEDDED, prefers_file: false }.find()
 }
 
 /// Runs a program, and says what was done for it.
@@ -64,8 +77,19 @@ pub fn run(
 ) -> Result<(Outcome, PrefaultOutcome), Failure> {
     let name = wishes.name;
     let found = library(name)?;
-    let passes_by = program::check(name, &command)?;
     let program = terminal::quote(command.first().expect("clap asks for one"));
+    let passes_by = match program::check(&command) {
+        Loads::Yes => None,
+        Loads::Not(why) => Some(why),
+        Loads::Ignores(why) => {
+            context.messages.error(name, &format!("run {program}: {why}"), &[]);
+            return Ok((Outcome::Code(NOT_RUNNABLE), PrefaultOutcome::default()));
+        }
+    };
+    if variable("MH_PREFAULT_LEDGER").is_some() {
+        let words = "this run is within another one that looks after mappings, which no longer does for this program";
+        context.messages.warning(name, words, &[]);
+    }
     let broker = Broker::open(&wishes)?;
     let variables = vec![found.variable(), broker.variable()];
     let wanted =
@@ -74,8 +98,9 @@ pub fn run(
     let (outcome, running) = run::run_beside(context, args, |context| Ok(broker.begin(context, wanted)))?;
     let Some(running) = running else { return Ok((outcome, PrefaultOutcome::default())) };
     let done = running.end();
-    for words in done.warnings(&program, passes_by) {
-        context.messages.warning(name, &words, &[]);
+    let may_have_run = !matches!(outcome, Outcome::Code(code) if [NOT_RUNNABLE, NOT_FOUND].contains(&code));
+    for words in done.warnings(&program, passes_by).iter().filter(|_| may_have_run) {
+        context.messages.warning(name, words, &[]);
     }
     Ok((outcome, done))
 }

@@ -20,6 +20,8 @@ pub struct Preload {
     pub file_name: &'static str,
     /// Its bytes; empty where this build has none.
     pub embedded: &'static [u8],
+    /// Whether a file of the name, beside this program or in a package's place, goes first.
+    pub prefers_file: bool,
 }
 
 /// A library under a path that the loader can open.
@@ -39,7 +41,9 @@ impl Preload {
         let program = std::env::current_exe().map_err(|error| failed(with_causes(&error)))?;
         let beside = program.parent().unwrap_or(Path::new("/"));
         let places = DIRECTORIES.map(|directory| beside.join(directory).join(self.file_name));
-        let found = places.iter().filter(|place| place.is_file()).find_map(|place| place.canonicalize().ok());
+        let may_be_file = self.prefers_file || self.embedded.is_empty();
+        let found =
+            places.iter().filter(|place| may_be_file && place.is_file()).find_map(|place| place.canonicalize().ok());
         match found.filter(|path| is_readable_by_the_loader(path)) {
             Some(path) => Ok(Library { path, in_memory: None }),
             None if self.embedded.is_empty() => Err(failed(format!(
@@ -80,7 +84,7 @@ impl Library {
 
 /// A file without a name, and the path by which other processes reach it while this one lives.
 pub fn file_in_memory(name: &str) -> std::io::Result<(File, String)> {
-    let file = File::from(memfd_create(name, MemfdFlags::CLOEXEC)?);
+    let file = File::from(memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?);
     let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
     Ok((file, path))
 }

@@ -2,9 +2,9 @@
 #![expect(unsafe_code, reason = "a boundary: the kernel takes addresses as numbers")]
 
 use crate::kinds::FileFacts;
+use core::mem::MaybeUninit;
+use core::sync::atomic::AtomicU32;
 use libc::{c_int, off_t};
-use std::mem::MaybeUninit;
-use std::sync::atomic::AtomicU32;
 use syscalls::Sysno;
 
 /// errno(3).
@@ -119,14 +119,50 @@ pub fn clock_ns(clock: libc::clockid_t) -> u64 {
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
-/// The process by the number that readers of `/proc` know it by, which is another one within a PID namespace; 0 where there is no `/proc`.
-pub fn process_in_proc() -> u32 {
-    let mut digits = [0_u8; 10];
-    let path = c"/proc/self".as_ptr().expose_provenance();
-    let place = digits.as_mut_ptr().expose_provenance();
-    let length = call(Sysno::readlinkat, [number(libc::AT_FDCWD), path, place, digits.len(), 0, 0]).unwrap_or(0);
-    let value = |value: u32, &digit: &u8| value.wrapping_mul(10).wrapping_add(u32::from(digit.wrapping_sub(b'0')));
-    digits.iter().take(length).fold(0, value)
+/// The number of this process's PID namespace (namespaces(7)); none where there is no `/proc`.
+pub fn namespace() -> Option<u64> {
+    let mut status = MaybeUninit::<libc::stat>::zeroed();
+    let path = c"/proc/self/ns/pid".as_ptr().expose_provenance();
+    let place = status.as_mut_ptr().expose_provenance();
+    call(Sysno::newfstatat, [number(libc::AT_FDCWD), path, place, 0, 0, 0]).ok()?;
+    // SAFETY: zeroes are one, and the kernel has filled it.
+    Some(unsafe { status.assume_init() }.st_ino)
+}
+
+/// The begin of a file of `/proc`.
+pub fn read_file(path: &core::ffi::CStr, bytes: &mut [u8]) -> Option<usize> {
+    let flags = number(libc::O_RDONLY | libc::O_CLOEXEC);
+    let path = path.as_ptr().expose_provenance();
+    let file = call(Sysno::openat, [number(libc::AT_FDCWD), path, flags, 0, 0, 0]).ok()?;
+    let read = call(Sysno::read, [file, bytes.as_mut_ptr().expose_provenance(), bytes.len(), 0, 0, 0]);
+    let _closed = call(Sysno::close, [file, 0, 0, 0, 0, 0]);
+    read.ok()
+}
+
+/// Whether the kernel populates on demand (Linux 5.14).
+pub fn can_populate() -> bool {
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    let Ok(page) = map(0, 4096, protection, flags, -1, 0) else { return false };
+    let can = populate(page, 4096).is_ok();
+    let _ours = unmap(page, 4096);
+    can
+}
+
+/// A page that a child of fork(2) finds empty, whatever its parent had in it.
+pub fn page_of_process() -> Option<usize> {
+    const MADV_WIPEONFORK: usize = 18;
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    let page = map(0, 4096, protection, flags, -1, 0).ok()?;
+    if call(Sysno::madvise, [page, 4096, MADV_WIPEONFORK, 0, 0, 0]).is_err() {
+        let _ours = unmap(page, 4096);
+        return None;
+    }
+    Some(page)
+}
+
+/// Unlocks a range.
+pub fn unlock(start: usize, bytes: usize) -> Result<(), Errno> {
+    call(Sysno::munlock, [start, bytes, 0, 0, 0, 0]).map(drop)
 }
 
 /// The process.
@@ -161,10 +197,11 @@ pub fn wake(word: &AtomicU32) {
     let _nobody_waits = call(Sysno::futex, [word, number(libc::FUTEX_WAKE), i32::MAX as usize, 0, 0, 0]);
 }
 
-/// Sleeps.
-pub fn nap(nanoseconds: u64) {
-    let never = AtomicU32::new(0);
-    wait(&never, 0, nanoseconds);
+/// Ends the process as abort(3) would.
+pub fn abort() -> ! {
+    loop {
+        let _ends = call(Sysno::kill, [process() as usize, number(libc::SIGKILL), 0, 0, 0, 0]);
+    }
 }
 
 /// Signals as the kernel has them.
@@ -191,11 +228,37 @@ impl SignalMask {
         let _cannot_fail = call(Sysno::rt_sigprocmask, [how, place, 0, MASK_BYTES, 0, 0]);
     }
 
-    /// Whether a signal waits that this mask would let through.
+    /// Whether a signal waits that this mask would let through, and that does something: ends the process, or is handled.
     pub fn is_any_waiting(self) -> bool {
         let mut waiting = 0_u64;
         let place = (&raw mut waiting).expose_provenance();
-        call(Sysno::rt_sigpending, [place, MASK_BYTES, 0, 0, 0, 0]).is_ok() && waiting & !self.0 != 0
+        let is_known = call(Sysno::rt_sigpending, [place, MASK_BYTES, 0, 0, 0, 0]).is_ok();
+        let mut left = waiting & !self.0;
+        while is_known && left != 0 {
+            let signal = left.trailing_zeros() as c_int + 1;
+            if does_something(signal) {
+                return true;
+            }
+            left &= left - 1;
+        }
+        false
+    }
+}
+
+/// Whether a signal that arrives would be noticed (signal(7)).
+fn does_something(signal: c_int) -> bool {
+    /// As the kernel has it: the handler, flags, restorer, mask.
+    const WORDS: usize = 4;
+    let mut action = [0_usize; WORDS];
+    let place = action.as_mut_ptr().expose_provenance();
+    if call(Sysno::rt_sigaction, [number(signal), 0, place, MASK_BYTES, 0, 0]).is_err() {
+        return true;
+    }
+    let is_harmless = matches!(signal, libc::SIGCHLD | libc::SIGURG | libc::SIGWINCH | libc::SIGCONT);
+    match action[0] {
+        libc::SIG_IGN => false,
+        libc::SIG_DFL => !is_harmless,
+        _ => true,
     }
 }
 
@@ -213,20 +276,23 @@ pub fn stay_on(mask: &[u64]) {
 }
 
 /// A name for top(1), at most 15 bytes with the zero behind.
-pub fn set_name(name: &std::ffi::CStr) {
+pub fn set_name(name: &core::ffi::CStr) {
     let place = name.as_ptr().expose_provenance();
     let _unnamed = call(Sysno::prctl, [number(libc::PR_SET_NAME), place, 0, 0, 0, 0]);
 }
 
-/// The kernel's idle class: this thread runs where nobody else wants to.
-pub fn become_idle() {
+/// Gives way to the program, but not to everybody: a thread that must wait for all others before it can leave the address space would have
+/// the program wait, too.
+pub fn give_way() {
+    const NICE: usize = 10;
     let parameter = libc::sched_param { sched_priority: 0 };
     let place = (&raw const parameter).expose_provenance();
-    let _as_it_is = call(Sysno::sched_setscheduler, [0, number(libc::SCHED_IDLE), place, 0, 0, 0]);
+    let _as_it_is = call(Sysno::sched_setscheduler, [0, number(libc::SCHED_BATCH), place, 0, 0, 0]);
+    let _as_it_is = call(Sysno::setpriority, [number(libc::PRIO_PROCESS.cast_signed()), 0, NICE, 0, 0, 0]);
 }
 
 /// Opens a file, maps its first `bytes` shared, and closes it.
-pub fn map_file(path: &std::ffi::CStr, bytes: usize) -> Result<usize, Errno> {
+pub fn map_file(path: &core::ffi::CStr, bytes: usize) -> Result<usize, Errno> {
     let flags = number(libc::O_RDWR | libc::O_CLOEXEC);
     let place = path.as_ptr().expose_provenance();
     let file = call(Sysno::openat, [number(libc::AT_FDCWD), place, flags, 0, 0, 0])? as c_int;

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "a boundary: runs before the program")]
 
 use crate::boundary::shared;
-use std::ffi::CStr;
+use core::ffi::CStr;
 
 /// The path of the ledger.
 const LEDGER: &CStr = c"MH_PREFAULT_LEDGER";

@@ -3,10 +3,13 @@
 #![expect(unsafe_code, reason = "a boundary: clone(2) with a stack of our own")]
 
 use crate::boundary::calls::{self, Errno};
-use std::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// LIMIT: the deepest call here needs some hundred bytes.
 pub const STACK_BYTES: usize = 32 << 10;
+
+/// Left above the first frame: debuggers take an address that is the end of a mapping for one outside of it.
+pub const MARGIN: usize = 64;
 
 /// Stacks for threads that end before this does.
 pub struct Threads<const COUNT: usize> {
@@ -41,7 +44,7 @@ impl<const COUNT: usize> Threads<COUNT> {
     /// `argument` borrows ends.
     pub fn start<Argument: Sync>(&mut self, work: extern "C" fn(&Argument), argument: &Argument) -> Result<(), Errno> {
         let Some(lives) = self.lives.get(self.started).filter(|_| self.has_room()) else { return Err(libc::EAGAIN) };
-        let top = self.stacks + (self.started + 1) * STACK_BYTES;
+        let top = self.stacks + (self.started + 1) * STACK_BYTES - MARGIN;
         lives.store(1, Ordering::SeqCst);
         // SAFETY: the stack is a whole one of ours that no other thread has; `argument` and the word outlive the thread by contract, since
         // this is joined when dropped; a reference is a pointer.
@@ -73,19 +76,13 @@ impl<const COUNT: usize> Drop for Threads<COUNT> {
     }
 }
 
-/// Starts a thread that lives on by itself, with all signals held back. `stack` is its own for good.
-pub fn start_for_good(stack_top: usize, work: extern "C" fn(&()), lives: &'static AtomicU32) -> Result<(), Errno> {
-    lives.store(1, Ordering::SeqCst);
-    let before = calls::SignalMask::hold_all();
-    // SAFETY: the stack is the thread's alone by contract, the word lives for good, and the argument is never looked at.
-    let outcome = unsafe {
-        clone(stack_top, lives.as_ptr(), work as usize, (&raw const LOOKED_AT_BY_NOBODY).expose_provenance())
-    };
-    before.restore();
-    if outcome.is_err() {
-        lives.store(0, Ordering::SeqCst);
+/// Starts a thread that lives on by itself; the word is not 0 before, and 0 once it has ended. All signals are held back, and `stack_top` is the end of
+/// a stack that is its own until then.
+pub fn start_alone(stack_top: usize, work: extern "C" fn(&()), lives: &AtomicU32) -> Result<(), Errno> {
+    // SAFETY: the stack is the thread's alone by contract, the word lives as long as the process's page, and the argument is never looked at.
+    unsafe {
+        clone(stack_top - MARGIN, lives.as_ptr(), work as usize, (&raw const LOOKED_AT_BY_NOBODY).expose_provenance())
     }
-    outcome
 }
 
 static LOOKED_AT_BY_NOBODY: () = ();
@@ -108,7 +105,7 @@ unsafe fn clone(top: usize, lives: *mut u32, work: usize, argument: usize) -> Re
     // SAFETY: the kernel returns twice: here with every register but three as it was, and in the new thread on its own stack, which
     // calls `work` and ends without ever coming back to this code.
     unsafe {
-        std::arch::asm!(
+        core::arch::asm!(
             "syscall",
             "test rax, rax",
             "jnz 2f",

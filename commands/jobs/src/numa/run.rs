@@ -8,7 +8,7 @@ use crew::plan::Plan;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::show_plan;
-use mh_kit::shared_args::{ReportFormat, StandingArgs, parse_size};
+use mh_kit::shared_args::{ReportFormat, StandingArgs};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub struct NumaRunArgs {
     startup_time: Duration,
 
     /// Leave smaller mappings alone
-    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = prefault::parse_min_size)]
     min_size: u64,
 
     /// Print the plan with its reasons and do nothing
@@ -86,7 +86,7 @@ pub fn run(context: &mut Context, args: NumaRunArgs) -> Result<Outcome, Failure>
 }
 
 fn failed(message: String) -> Failure {
-    Failure::Environment { command: NAME, message }
+    Failure::Usage { command: NAME, message }
 }
 
 fn plan(context: &Context, args: &NumaRunArgs, startup: Option<PolicyRequest>, later: Option<PolicyRequest>) -> Plan {
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn policies_are_by_time_and_over_the_nodes_of_this_machine() {
-        assert_eq!(decided("--startup interleave x", "at the start"), "interleave, nodes 0,1");
+        assert_eq!(decided("--startup interleave x", "at the start"), "interleave, nodes 0-1");
         assert_eq!(decided("--startup interleave x", "later"), "as the process has it");
         assert_eq!(decided("--startup bind=1 --then local x", "at the start"), "bind, node 1");
         assert_eq!(decided("--startup bind=1 --then local x", "later"), "local");

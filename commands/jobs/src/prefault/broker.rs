@@ -7,32 +7,37 @@ use super::ledger::{self, Kind};
 use super::policy::PolicyRequest;
 use super::report::{MappingRecord, PrefaultOutcome};
 use crate::preload::file_in_memory;
-use crew::budget::{Lease, Request};
+use crew::budget::{Hand, Lease, Request};
 use machine::Host;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, with_causes};
 use mh_kit::shared_args::StandingArgs;
 use mh_kit::sharing::{self, Shared};
 use parking_lot::{Condvar, Mutex};
+use rustix::fs::{SealFlags, fcntl_add_seals};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sys::futex::{Expected, wait_any, wake_all};
 use sys::shared_words::SharedWords;
 
 /// LIMIT: as the library has it.
 pub const HELPERS_MAX: usize = 16;
 
-/// How often it is looked for processes that ended in the middle.
-const LOOK: Duration = Duration::from_millis(500);
+/// How often it is looked for processes that ended in the middle, and for those that have something to do again.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// How often a held token is looked at: whether the mapping is done, or another run is entitled to it.
 const HOLD: Duration = Duration::from_millis(10);
+
+/// A token is given back if nothing was populated for so long: the program is stopped, or far behind.
+const STANDSTILL: Duration = Duration::from_millis(300);
 
 /// Helpers of a run.
 pub struct HelpersWanted {
@@ -85,14 +90,20 @@ impl Broker {
         };
         let (file, path) = file_in_memory("prefault").map_err(|error| failed(&error))?;
         file.set_len((ledger::WORDS * size_of::<u64>()) as u64).map_err(|error| failed(&error))?;
+        // A program that made it shorter would end whoever looks at what is gone.
+        let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+        fcntl_add_seals(&file, seals).map_err(|error| failed(&error))?;
         let words = SharedWords::map(&file, ledger::WORDS).map_err(|error| failed(&error))?;
         let broker = Self { _file: file, path, words };
         broker.set(ledger::MAGIC_AT, ledger::MAGIC);
         broker.set(ledger::MIN_BYTES, wishes.min_bytes);
         broker.set(ledger::MODE, wishes.mode);
         broker.set(ledger::WINDOW_BYTES, wishes.window_bytes);
+        let namespace = std::fs::metadata("/proc/self/ns/pid").map_or(0, |status| status.ino());
+        broker.set(ledger::NAMESPACE, namespace);
+        broker.set(ledger::FILTERS, own_filters());
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        let now = Duration::new(now.tv_sec.unsigned_abs(), 0);
+        let now = Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0));
         let ends = now.saturating_add(wishes.startup_time);
         broker.set(ledger::STARTUP_ENDS, u64::try_from(ends.as_nanos()).unwrap_or(u64::MAX));
         broker.set_policy(ledger::STARTUP_POLICY, wishes.startup);
@@ -122,7 +133,9 @@ impl Broker {
             self.set(ledger::NODE_CPUS + word, mask);
         }
         self.words.words()[ledger::IS_ANSWERING].store(1, Ordering::Release);
-        let helpers = wanted.helpers.min(HELPERS_MAX);
+        // Behind the program, the one that populates is a helper.
+        let is_ahead = self.words.words()[ledger::MODE].load(Ordering::Relaxed) & ledger::MODE_AHEAD != 0;
+        let helpers = wanted.helpers.min(HELPERS_MAX).max(usize::from(is_ahead));
         let class = wanted.standing.priority().class();
         let budget = sharing::budget(context, helpers.max(1), class);
         let request = Request {
@@ -187,16 +200,23 @@ impl Desk {
     fn answer(&self) -> PrefaultOutcome {
         let mode = self.words.words()[ledger::MODE].load(Ordering::Relaxed);
         let mut done = PrefaultOutcome::of_run(mode & ledger::MODE_AHEAD != 0);
+        let mut looked = Instant::now();
         loop {
             let bell = self.words.half(ledger::BELL);
             let seen = bell.load(Ordering::Acquire);
             let is_over = self.is_over.load(Ordering::SeqCst);
+            let looks_closely = is_over || looked.elapsed() >= LOOK;
+            if looks_closely {
+                looked = Instant::now();
+            }
+            self.words.words()[ledger::SILENT_UNTIL].store(0, Ordering::Relaxed);
             for slot in 0..ledger::SLOTS {
                 match self.state(slot).load(Ordering::Acquire) {
                     ledger::ASKED => self.decide(slot),
                     ledger::DONE => self.collect(slot, &mut done, false),
                     ledger::FREE => {}
-                    _ if is_over || !self.lives(slot) => self.collect(slot, &mut done, true),
+                    _ if looks_closely && (is_over || !self.lives(slot)) => self.collect(slot, &mut done, true),
+                    ledger::WORKING if looks_closely && done.is_ahead => self.serve_ahead(slot),
                     _ => {}
                 }
             }
@@ -212,6 +232,17 @@ impl Desk {
         }
     }
 
+    /// Who populates behind the program has given its token back while there was nothing to do, and wants one again.
+    fn serve_ahead(&self, slot: usize) {
+        let wants = self.read(slot, ledger::HELPERS) == 1 && self.read(slot, ledger::GRANTED) == 0;
+        let entry = (slot, self.generations[slot].load(Ordering::Acquire));
+        let mut queue = self.queue.lock();
+        if wants && !queue.contains(&entry) {
+            queue.push_back(entry);
+            self.is_wanted.notify_one();
+        }
+    }
+
     /// Whether the process of a slot is still there.
     fn lives(&self, slot: usize) -> bool {
         let process = self.read(slot, ledger::PROCESS) & u64::from(u32::MAX);
@@ -224,7 +255,10 @@ impl Desk {
         let process = u32::try_from(self.read(slot, ledger::PROCESS) & u64::from(u32::MAX)).unwrap_or(0);
         let is_huge = self.read(slot, ledger::KIND) == Kind::Huge as u64;
         let is_ahead = mode & ledger::MODE_AHEAD != 0;
-        let is_locked = mode & ledger::MODE_LOCK != 0 || self.read(slot, ledger::KIND) == Kind::Locked as u64;
+        // What the program locks is locked already, and counted as such.
+        let kind = self.read(slot, ledger::KIND);
+        let is_by_program = [Kind::Locked, Kind::LockedFile].iter().any(|&locked| locked as u64 == kind);
+        let is_locked = mode & ledger::MODE_LOCK != 0 && !is_by_program;
         // Explicit huge pages were set aside by mmap(2) already.
         let now = if is_huge {
             0
@@ -255,7 +289,10 @@ impl Desk {
     fn promised(&self) -> u64 {
         let is_under_way =
             |slot: &usize| matches!(self.state(*slot).load(Ordering::Acquire), ledger::ANSWERED | ledger::WORKING);
-        let left = |slot| self.read(slot, ledger::BYTES).saturating_sub(self.read(slot, ledger::POPULATED));
+        let words = self.words.words();
+        let is_ahead = words[ledger::MODE].load(Ordering::Relaxed) & ledger::MODE_AHEAD != 0;
+        let most = if is_ahead { words[ledger::WINDOW_BYTES].load(Ordering::Relaxed) } else { u64::MAX };
+        let left = |slot| self.read(slot, ledger::BYTES).saturating_sub(self.read(slot, ledger::POPULATED)).min(most);
         (0..ledger::SLOTS).filter(is_under_way).map(left).fold(0, u64::saturating_add)
     }
 
@@ -284,6 +321,8 @@ impl Desk {
         });
         self.generations[slot].fetch_add(1, Ordering::AcqRel);
         self.slot(slot, ledger::GRANTED).store(0, Ordering::Release);
+        // Whoever claims it next has not written its number yet: it must not be taken for one that has ended.
+        self.slot(slot, ledger::PROCESS).store(0, Ordering::Release);
         self.state(slot).store(ledger::FREE, Ordering::Release);
     }
 
@@ -292,24 +331,35 @@ impl Desk {
         while let Some((slot, generation)) = self.next_wanted() {
             let hand = self.lease.take();
             let is_same = || self.generations[slot].load(Ordering::Acquire) == generation;
-            let mut must_return = false;
-            if is_same() {
-                self.slot(slot, ledger::GRANTED).fetch_add(1, Ordering::AcqRel);
-                while is_same() && !must_return && !self.is_over.load(Ordering::SeqCst) {
-                    let mut queue = self.queue.lock();
-                    self.is_wanted.wait_for(&mut queue, HOLD);
-                    drop(queue);
-                    must_return = self.lease.must_return(&hand);
-                }
-                if is_same() {
-                    self.slot(slot, ledger::GRANTED).fetch_sub(1, Ordering::AcqRel);
-                }
-            }
+            let must_return = is_same() && self.hold(slot, &hand, &is_same);
             self.lease.give_back(hand);
             if must_return && is_same() {
                 self.queue.lock().push_back((slot, generation));
             }
         }
+    }
+
+    /// Holds a token for a slot while its threads get on; whether another run is entitled to it.
+    fn hold(&self, slot: usize, hand: &Hand, is_same: &impl Fn() -> bool) -> bool {
+        self.slot(slot, ledger::GRANTED).fetch_add(1, Ordering::AcqRel);
+        let (mut populated, mut since) = (u64::MAX, Instant::now());
+        let mut must_return = false;
+        while is_same() && !must_return && !self.is_over.load(Ordering::SeqCst) && since.elapsed() < STANDSTILL {
+            let mut queue = self.queue.lock();
+            self.is_wanted.wait_for(&mut queue, HOLD);
+            drop(queue);
+            must_return = self.lease.must_return(hand);
+            let now = self.read(slot, ledger::POPULATED);
+            if now != populated {
+                (populated, since) = (now, Instant::now());
+            }
+        }
+        if is_same() {
+            let less_one = |granted: u64| granted.checked_sub(1);
+            let _set_free_meanwhile =
+                self.slot(slot, ledger::GRANTED).fetch_update(Ordering::AcqRel, Ordering::Relaxed, less_one);
+        }
+        must_return
     }
 
     /// The next slot that wants a helper; none at the end.
@@ -323,6 +373,13 @@ impl Desk {
         }
         None
     }
+}
+
+/// Filters of system calls that this process has (proc_pid_status(5)), and that programs inherit.
+fn own_filters() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let field = status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"));
+    field.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
 }
 
 /// CPUs of each node, as the ledger has them; all zero on a machine of one node, where it does not matter.

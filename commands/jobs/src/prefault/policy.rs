@@ -88,12 +88,22 @@ fn parse_nodes(text: &str) -> Result<u64, String> {
     })
 }
 
+fn counted_nodes(nodes: u64) -> String {
+    let noun = if nodes.count_ones() == 1 { "node" } else { "nodes" };
+    format!("{noun} {}", in_words(nodes))
+}
+
 /// Nodes as typed.
 pub fn in_words(nodes: u64) -> String {
     let mut words = String::new();
-    for node in (0..u64::BITS).filter(|node| nodes >> node & 1 == 1) {
+    let is_one = |node: u32| node < u64::BITS && nodes >> node & 1 == 1;
+    for first in (0..u64::BITS).filter(|&node| is_one(node) && (node == 0 || !is_one(node - 1))) {
+        let last = (first..u64::BITS).take_while(|&node| is_one(node)).last().unwrap_or(first);
         let comma = if words.is_empty() { "" } else { "," };
-        let _to_memory = write!(words, "{comma}{node}");
+        let _to_memory = match last - first {
+            0 => write!(words, "{comma}{first}"),
+            _ => write!(words, "{comma}{first}-{last}"),
+        };
     }
     words
 }
@@ -122,8 +132,8 @@ impl PolicyRequest {
         let there = nodes_with_memory(host);
         if self.nodes & !there != 0 {
             return Err(format!(
-                "node {} has no memory here; nodes with memory: {}",
-                in_words(self.nodes & !there),
+                "no memory on {} here; nodes with memory: {}",
+                counted_nodes(self.nodes & !there),
                 in_words(there)
             ));
         }
@@ -164,7 +174,7 @@ mod tests {
         {
             assert!(read(bad).is_err(), "{bad}");
         }
-        assert_eq!((in_words(0b1101), in_words(0)), ("0,2,3".to_owned(), String::new()));
+        assert_eq!((in_words(0b1101), in_words(0)), ("0,2-3".to_owned(), String::new()));
     }
 
     #[test]
@@ -174,7 +184,7 @@ mod tests {
         let read = |text: &str| text.parse::<PolicyRequest>().expect("good").resolve(&Host::rooted_at(fake.root()));
         assert_eq!(read("interleave").map(|request| request.nodes), Ok(0b11));
         assert_eq!(read("local").map(|request| request.nodes), Ok(0));
-        assert!(read("bind=2").is_err_and(|words| words.contains("node 2 has no memory")));
+        assert!(read("bind=2").is_err_and(|words| words.contains("no memory on node 2")));
         assert!(read("weighted-interleave").is_err());
         fake.file("/sys/kernel/mm/mempolicy/weighted_interleave/node0", "1\n");
         assert!(read("weighted-interleave").is_ok());

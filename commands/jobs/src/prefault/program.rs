@@ -1,7 +1,6 @@
 //! Whether a program can load a library at all, from the head of its file (elf(5)).
 
 use mh_kit::context::variable;
-use mh_kit::failure::Failure;
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -13,23 +12,29 @@ const SET_ID: u32 = 0o6000;
 /// LIMIT: program headers within this many bytes are looked at; linkers put them at the begin.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Why a program would pass the library by, as text that reads after its name; none where it loads it, or that is not known.
-/// Set-ID programs are refused: the loader ignores preloaded libraries for them, and rightly.
-pub fn check(name: &'static str, command: &[OsString]) -> Result<Option<&'static str>, Failure> {
-    let Some(path) = command.first().and_then(|word| find(Path::new(word))) else { return Ok(None) };
-    let Ok(status) = std::fs::metadata(&path) else { return Ok(None) };
+/// Whether a program loads a preloaded library. Reasons read after its name.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Loads {
+    /// It does, or that is not known.
+    Yes,
+    /// It runs as it is.
+    Not(&'static str),
+    /// The loader ignores preloaded libraries for it, and rightly.
+    Ignores(&'static str),
+}
+
+/// Looks at the program of a command line.
+pub fn check(command: &[OsString]) -> Loads {
+    let Some(path) = command.first().and_then(|word| find(Path::new(word))) else { return Loads::Yes };
+    let Ok(status) = std::fs::metadata(&path) else { return Loads::Yes };
     if status.permissions().mode() & SET_ID != 0 {
-        return Err(Failure::Environment {
-            command: name,
-            message: format!(
-                "run {}: it is set-user-ID or set-group-ID, and the loader ignores preloaded libraries in such programs",
-                terminal::quote(&path)
-            ),
-        });
+        return Loads::Ignores(
+            "it is set-user-ID or set-group-ID, and the loader ignores preloaded libraries in such programs",
+        );
     }
     let mut head = Vec::new();
     let _not_known_then = std::fs::File::open(&path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
-    Ok(is_static(&head).then_some("is a static program, which loads no library"))
+    if is_static(&head) { Loads::Not("is a static program, which loads no library") } else { Loads::Yes }
 }
 
 fn find(program: &Path) -> Option<PathBuf> {
@@ -95,9 +100,9 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("program");
         std::fs::write(&path, program(&[3])).expect("written");
-        let check = || check("mh vmtasks run", &[path.clone().into_os_string()]);
-        assert!(matches!(check(), Ok(None)));
+        let check = || check(&[path.clone().into_os_string()]);
+        assert_eq!(check(), Loads::Yes);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o4755)).expect("ours");
-        assert!(check().is_err());
+        assert!(matches!(check(), Loads::Ignores(_)));
     }
 }

@@ -46,6 +46,8 @@ pub struct PrefaultOutcome {
     pub is_ahead: bool,
     records: Vec<MappingRecord>,
     mappings: u64,
+    /// Of these, those that were given a policy.
+    policies: u64,
     sums: Sums,
 }
 
@@ -141,6 +143,7 @@ impl PrefaultOutcome {
     /// One more.
     pub fn add(&mut self, record: MappingRecord) {
         self.mappings += 1;
+        self.policies += u64::from(record.policy_in_words().is_some());
         self.sums.populated = self.sums.populated.saturating_add(record.populated);
         self.sums.wall = self.sums.wall.saturating_add(record.wall);
         self.sums.work = self.sums.work.saturating_add(record.work);
@@ -165,7 +168,7 @@ impl PrefaultOutcome {
         match (self.mappings, self.processes, passes_by) {
             (0, _, Some(why)) => warnings.push(format!("nothing was done: {program} {why}")),
             (0, 0, None) => warnings.push(format!(
-                "nothing was done: {program} did not load the library (static, another user's, or not a dynamic program)"
+                "nothing was done: {program} did not load the library (a static program, another user's, in another PID namespace, behind a filter of system calls, or MH_PREFAULT=off)"
             )),
             (0, _, None) => warnings.push(format!(
                 "nothing was done: {program} made no large mapping by mmap(2) or shmat(2); malloc of glibc and raw system calls are not seen"
@@ -182,12 +185,20 @@ impl PrefaultOutcome {
     /// For people.
     pub fn as_text(&self) -> String {
         let Sums { populated, wall, work, threads } = self.sums;
-        let mut text = format!("populated: {} in {}", terminal::bytes(populated), counted(self.mappings, "mapping"));
+        let mappings = counted(self.mappings, "mapping");
+        let mut text = match self.policies {
+            0 => format!("populated: {} in {mappings}", terminal::bytes(populated)),
+            set => format!("policy set: {} of {mappings}", counted(set, "mapping")),
+        };
         if self.is_ahead {
             text.push_str(&format!(" behind the program, with {} of CPU time", terminal::duration(work)));
         } else if populated > 0 {
             let (wall, threads) = (terminal::duration(wall), counted(threads, "thread"));
-            text.push_str(&format!(" in {wall} by up to {threads}; by one, about {}", terminal::duration(work)));
+            text.push_str(&format!(" in {wall} by up to {threads}"));
+            // Less than that on a busy machine, or where threads of the program wait for one another.
+            if work > self.sums.wall {
+                text.push_str(&format!("; by one, about {}", terminal::duration(work)));
+            }
         }
         text.push('\n');
         if self.records.is_empty() {

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// it could not be run, 127 it was not found.
 #[derive(Args, Debug)]
 pub struct VmtasksRunArgs {
-    /// Lock what is populated (mlock2); RLIMIT_MEMLOCK is checked first
+    /// Lock what is populated (mlock2), as far as RLIMIT_MEMLOCK allows; given back by the program, it is unlocked
     #[arg(long)]
     lock: bool,
 
@@ -27,10 +27,10 @@ pub struct VmtasksRunArgs {
     huge: bool,
 
     /// Leave smaller mappings alone
-    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = prefault::parse_min_size)]
     min_size: u64,
 
-    /// Populate behind the program, at idle priority, and stay in front of it
+    /// Populate behind the program, with one thread of low priority, and stay in front of it; -j does not matter then
     #[arg(long)]
     ahead: bool,
 
@@ -113,7 +113,7 @@ fn plan(context: &Context, args: &VmtasksRunArgs, library: &str) -> Plan {
         true => plan.choose(
             "populated",
             format!("up to {} in front of the program", terminal::bytes(args.window)),
-            "--ahead: one thread at idle priority",
+            "--ahead: one thread of low priority",
         ),
         false => {
             let threads = counted(threads(context, args) as u64, "thread");
