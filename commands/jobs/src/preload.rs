@@ -9,8 +9,8 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// Where it may be, from the directory of the program.
-const DIRECTORIES: [&str; 2] = ["", "../lib/manyhands"];
+/// Where packages put it, from the directory of the program: a file that processes of other users and PID namespaces can read, too.
+pub const OF_PACKAGES: &str = "../lib/manyhands";
 
 /// A library of ours.
 pub struct Preload {
@@ -20,8 +20,8 @@ pub struct Preload {
     pub file_name: &'static str,
     /// Its bytes; empty where this build has none.
     pub embedded: &'static [u8],
-    /// Whether a file of the name, beside this program or in a package's place, goes first.
-    pub prefers_file: bool,
+    /// Where a file of that name goes first, from the directory of the program.
+    pub directories: &'static [&'static str],
 }
 
 /// A library under a path that the loader can open.
@@ -40,16 +40,14 @@ impl Preload {
         };
         let program = std::env::current_exe().map_err(|error| failed(with_causes(&error)))?;
         let beside = program.parent().unwrap_or(Path::new("/"));
-        let places = DIRECTORIES.map(|directory| beside.join(directory).join(self.file_name));
-        let may_be_file = self.prefers_file || self.embedded.is_empty();
-        let found =
-            places.iter().filter(|place| may_be_file && place.is_file()).find_map(|place| place.canonicalize().ok());
+        let places: Vec<PathBuf> =
+            self.directories.iter().map(|directory| beside.join(directory).join(self.file_name)).collect();
+        let found = places.iter().filter(|place| place.is_file()).find_map(|place| place.canonicalize().ok());
         match found.filter(|path| is_readable_by_the_loader(path)) {
             Some(path) => Ok(Library { path, in_memory: None }),
             None if self.embedded.is_empty() => Err(failed(format!(
-                "this build holds no copy of it, and neither {} nor {} can be loaded (install the package, or put the file there)",
-                terminal::quote(&places[0]),
-                terminal::quote(&places[1])
+                "this build holds no copy of it, and none can be loaded from {} (install the package, or put the file there)",
+                places.iter().map(terminal::quote).collect::<Vec<_>>().join(" or ")
             ))),
             None => Library::unfold(self.embedded).map_err(|error| failed(with_causes(&error))),
         }
