@@ -13,6 +13,7 @@ mod keep_up;
 mod load;
 mod machine;
 mod measure;
+mod memory;
 mod pace;
 mod plot;
 mod pstime;
@@ -83,7 +84,7 @@ fn main() -> ExitCode {
 #[derive(Args)]
 struct BenchArguments {
     /// The suite
-    #[arg(default_value = "tamp", value_parser = ["tamp", "files", "sum", "crew", "xjobs", "pstime", "systime", "fit", "timers", "sysstat", "innodb", "load"])]
+    #[arg(default_value = "tamp", value_parser = ["tamp", "files", "sum", "crew", "xjobs", "pstime", "systime", "fit", "timers", "sysstat", "innodb", "load", "memory"])]
     suite: String,
     /// Small data and lists, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
@@ -230,6 +231,7 @@ fn run(arguments: &BenchArguments) -> Result<(), String> {
         "fit" => instruments::fit::run(arguments),
         "innodb" => innodb::run(arguments),
         "load" => load::run(arguments),
+        "memory" => memory::run(arguments),
         "sysstat" => instruments::sysstat::run(arguments),
         "timers" => instruments::timers::run(arguments),
         _ => run_tamp(arguments),

@@ -24,6 +24,7 @@ pub mod lzip_container;
 pub mod lzma2;
 pub mod lzma_container;
 pub mod manifest;
+pub mod memory_areas;
 pub mod memory_map;
 pub mod mysql_replies;
 pub mod postgres_replies;
@@ -63,6 +64,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "z_container", run: z_container::run, seeds: seeds::z },
     Target { name: "kernel_text", run: kernel_text::run, seeds: kernel_text::seeds },
     Target { name: "kernel_types", run: kernel_types::run, seeds: kernel_types::seeds },
+    Target { name: "memory_areas", run: memory_areas::run, seeds: memory_areas::seeds },
     Target { name: "memory_map", run: memory_map::run, seeds: seeds::memory_maps },
     Target { name: "host_frames", run: host_frames::run, seeds: host_frames::seeds },
     Target { name: "inflate", run: inflate::run, seeds: seeds::deflate },

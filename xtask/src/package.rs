@@ -66,6 +66,9 @@ pub fn run(arguments: &PackageArguments) -> Result<(), String> {
 
 fn build(environment: &[(&str, &str)]) -> Result<Programs, String> {
     run_cargo(workspace::RELEASE, environment)?;
+    // Without an unwinder, as commands/jobs/build.rs builds the copy within the program: it is loaded into programs that have none.
+    let without_unwinder = [environment, &[("CARGO_PROFILE_RELEASE_PANIC", "abort")]].concat();
+    run_cargo(&["build", "--release", "--package", "manyhands-prefault"], &without_unwinder)?;
     let mh = workspace::release_binary()?;
     Ok(Programs::of_gnu(mh.parent().ok_or("the program has no directory")?))
 }

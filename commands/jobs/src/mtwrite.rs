@@ -2,7 +2,7 @@
 //! program with it and a share of the cores, and says what came of it. What is queued and when is decided in the library.
 
 use crate::crew::run::{self, RunArgs};
-use crate::preload::{Library, Preload, file_in_memory};
+use crate::preload::{Library, OF_PACKAGES, Preload, file_in_memory};
 use ::crew::plan::Plan;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use mh_kit::context::Context;
@@ -21,7 +21,8 @@ const NAME: &str = "mh mtwrite";
 /// The registry's line. Signals are the program's.
 pub const ENTRY: Entry = Entry::new("mtwrite", Group::Do, Signals::Own, command, start);
 
-const LIBRARY: Preload = Preload { command: NAME, file_name: "libmhwrite.so", embedded: EMBEDDED, prefers_file: true };
+const LIBRARY: Preload =
+    Preload { command: NAME, file_name: "libmhwrite.so", embedded: EMBEDDED, directories: &["", OF_PACKAGES] };
 #[cfg(has_embedded_library)]
 const EMBEDDED: &[u8] = include_bytes!(env!("MH_MTWRITE_LIBRARY"));
 #[cfg(not(has_embedded_library))]

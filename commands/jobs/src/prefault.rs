@@ -15,7 +15,7 @@ use self::policy::PolicyRequest;
 use self::program::Loads;
 use self::report::PrefaultOutcome;
 use crate::crew::run::{self, RunArgs};
-use crate::preload::{Library, Preload};
+use crate::preload::{Library, OF_PACKAGES, Preload};
 use mh_kit::context::{Context, variable};
 use mh_kit::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, Outcome};
 use mh_kit::shared_args::{StandingArgs, parse_size};
@@ -65,8 +65,9 @@ pub struct Wishes {
 
 /// The library.
 pub fn library(name: &'static str) -> Result<Library, Failure> {
-    // A build for tests beside this program needs what programs may not have; the copy within needs libc alone.
-    Preload { command: name, file_name: "libmhprefault.so", embedded: EMBEDDED, prefers_file: false }.find()
+    // Not beside this program: a build for tests needs what programs may not have; the copy within needs libc alone.
+    let directories = &[OF_PACKAGES];
+    Preload { command: name, file_name: "libmhprefault.so", embedded: EMBEDDED, directories }.find()
 }
 
 /// Runs a program, and says what was done for it.

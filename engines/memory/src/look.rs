@@ -206,7 +206,8 @@ fn place(host: &Host, path: &Path, mappings: &mut [LargeMapping]) -> io::Result<
 pub fn note_placement(mappings: &mut [LargeMapping], placed: numa_maps::AreaPlacement) {
     let behind = mappings.partition_point(|mapping| mapping.address <= placed.start);
     let Some(mapping) = behind.checked_sub(1).and_then(|at| mappings.get_mut(at)) else { return };
-    if placed.start - mapping.address >= mapping.bytes {
+    // Text that is not the kernel's need not be in order.
+    if placed.start.checked_sub(mapping.address).is_none_or(|offset| offset >= mapping.bytes) {
         return;
     }
     mapping.policies.insert(placed.policy);

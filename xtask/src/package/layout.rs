@@ -6,7 +6,7 @@ use std::process::Command;
 use xtask::workspace::root;
 
 /// Libraries that programs load.
-const PRELOADS: [&str; 1] = ["libmhwrite.so"];
+const PRELOADS: [&str; 2] = ["libmhwrite.so", "libmhprefault.so"];
 
 /// What was built.
 pub struct Programs {
@@ -14,7 +14,7 @@ pub struct Programs {
     pub mh: PathBuf,
     /// The library for programs in C.
     pub library: Option<PathBuf>,
-    /// The libraries that programs load from a file: `mh mtwrite`'s.
+    /// The libraries that programs load: those of `mh mtwrite` and `mh vmtasks run`.
     pub preloads: Vec<PathBuf>,
 }
 

@@ -52,6 +52,7 @@ const PAGES: &[(&str, PageFacts)] = &[
         },
     ),
     ("mh-vmtasks", PageFacts { see_also: &["mlock(2)", "madvise(2)"], ..LOOKING }),
+    ("mh-vmtasks-bench", PageFacts { see_also: &["numactl(8)", "memfd_create(2)"], ..SHARING }),
     ("mh-vmtasks-check", PageFacts { exit_status: RESIDENCY_EXITS, see_also: &["pmap(1)"], ..LOOKING }),
     ("mh-numa", PageFacts { see_also: &["numactl(8)", "numa(7)"], ..LOOKING }),
     ("mh-numa-check", PageFacts { exit_status: PLACEMENT_EXITS, see_also: &["numastat(8)"], ..LOOKING }),
