@@ -44,10 +44,11 @@ fn memory_that_was_touched_is_proved_and_an_untouched_page_is_found() {
     let unlocked = run(&["vmtasks", "check", "--locked", &whole]);
     assert!(stdout(&unlocked).starts_with("not locked: 1 of 1"), "{}", stdout(&unlocked));
     assert_eq!(unlocked.exit, Exit::Code(1));
-    let both = run(&["vmtasks", "check", "--json", &whole, &torn]);
+    let both = run(&["vmtasks", "check", "--json", &whole, &torn, &whole]);
     let report: serde_json::Value = serde_json::from_slice(&both.stdout).expect("JSON");
     assert_eq!((&report["is_proof"], &report["verdict"]["missing_bytes"]), (&false.into(), &4096.into()), "{report}");
     assert_eq!(report["processes"][0]["mappings"][0]["resident_bytes"], 128 << 20);
+    assert_eq!(report["processes"].as_array().map(Vec::len), Some(2), "one was named twice");
 }
 
 #[test]
@@ -94,4 +95,40 @@ fn locked_ranges_are_measured_beside_the_others() {
     let report = measured(&["--lock"]);
     assert_eq!(report["facts"]["locked_bytes"], 40 << 20, "{report}");
     assert_eq!(report["rows"][1]["create_locked_ns"].as_array().map(Vec::len), Some(1), "{report}");
+}
+
+/// Huge pages that are reserved while a test lasts.
+struct Reserved {
+    before: String,
+}
+
+const POOL: &str = "/proc/sys/vm/nr_hugepages";
+
+impl Reserved {
+    /// None without the rights, or where memory is in too small pieces.
+    fn more(pages: u64) -> Option<Self> {
+        let before = std::fs::read_to_string(POOL).ok()?;
+        let wanted = before.trim().parse::<u64>().ok()? + pages;
+        std::fs::write(POOL, wanted.to_string()).ok()?;
+        let reserved = Self { before };
+        let there = std::fs::read_to_string(POOL).ok()?;
+        (there.trim() == wanted.to_string()).then_some(reserved)
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        std::fs::write(POOL, &self.before).expect("what could be raised can be lowered");
+    }
+}
+
+#[test]
+fn pages_of_the_pool_are_used_where_there_are_enough() {
+    let Some(_reserved) = Reserved::more(20) else { return left_out("no huge pages can be reserved here") };
+    let report = measured(&["--kind", "huge"]);
+    assert_eq!(
+        (&report["facts"]["page_bytes"], &report["kind"]),
+        (&(2 << 20).into(), &"huge pages of the pool".into())
+    );
+    assert_eq!(report["facts"]["resident_bytes"], 40 << 20, "{report}");
 }

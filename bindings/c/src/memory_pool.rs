@@ -4,8 +4,8 @@ use crate::share::{Mistake, OpenedBudget};
 use machine::{Host, Machine};
 use memory::error::MemoryError;
 use memory::limits::MemoryLimits;
-use memory::pool::{Pool, THREADS_MAX, allowed_nodes};
-use memory::range::{Effort, MemoryRange, PageWish, RangeKind, RangeWish, populate_mapped};
+use memory::pool::{THREADS_MAX, ThreadPool, allowed_nodes};
+use memory::range::{MemoryRange, PageWish, RangeEffort, RangeKind, RangeWish, populate_mapped};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub const BEST_EFFORT: u32 = 4;
 
 /// Threads that set up memory, each with a hand of the budget.
 pub struct MemoryPool {
-    pool: Pool,
+    pool: ThreadPool,
 }
 
 impl MemoryPool {
@@ -29,7 +29,7 @@ impl MemoryPool {
     pub fn open(crew: &OpenedBudget, threads: usize) -> Result<Self, Mistake> {
         let threads = if threads == 0 { crew.hands().min(THREADS_MAX) } else { threads }.max(1);
         let lease = Arc::from(crew.lease_for_memory(threads));
-        let pool = Pool::new(lease, allowed_nodes(&Host::real()), threads).map_err(|error| mistake(&error))?;
+        let pool = ThreadPool::new(lease, allowed_nodes(&Host::real()), threads).map_err(|error| mistake(&error))?;
         Ok(Self { pool })
     }
 
@@ -47,7 +47,7 @@ impl MemoryPool {
             kind: kind_of(kind)?,
             pages: if flags & HUGE_PAGES == 0 { PageWish::AsSet } else { PageWish::Huge },
             is_locked: flags & LOCKED != 0,
-            effort: if flags & BEST_EFFORT == 0 { Effort::Strict } else { Effort::Best },
+            effort: if flags & BEST_EFFORT == 0 { RangeEffort::Strict } else { RangeEffort::Best },
             ..RangeWish::anonymous(bytes as u64)
         };
         // Asked anew each time: what is available changes.

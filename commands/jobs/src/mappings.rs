@@ -43,7 +43,7 @@ impl MappingArgs {
         self.look.look()
     }
 
-    /// `mappings of 67.1 MB and more`.
+    /// `mapping of 67.1 MB or more`.
     pub fn sought(&self) -> String {
         format!("mapping of {} or more", terminal::bytes(self.min_size))
     }
@@ -51,7 +51,11 @@ impl MappingArgs {
     /// Looks at each process; those that cannot be looked at are reported.
     pub fn look_at_all(&self, context: &Context, name: &'static str) -> LookedAt {
         let mut looked_at = LookedAt { processes: Vec::new(), failures: 0 };
-        for &pid in &self.pids {
+        for (at, &pid) in self.pids.iter().enumerate() {
+            // Typed twice, it is one process all the same.
+            if self.pids[..at].contains(&pid) {
+                continue;
+            }
             match look(&context.host, pid, self.choice()) {
                 Ok(process) => looked_at.processes.push(process),
                 Err(error) => {
@@ -119,7 +123,7 @@ pub fn pages_label(mapping: &LargeMapping) -> String {
 }
 
 /// What one entry of the middle table of pages leads to on x86-64, and elsewhere with pages of 4 KiB.
-const HUGE_BYTES: u64 = 2 << 20;
+pub const HUGE_BYTES: u64 = 2 << 20;
 
 /// `4 KiB`: everybody names pages by powers of two.
 pub fn page_label(bytes: u64) -> String {

@@ -27,7 +27,7 @@ enum NumaTask {
     /// Show on which nodes the large memory of running programs is, and judge it
     ///
     /// Exit code: 0, or 1 if the kernel will swap although another node has memory, or a process could not be checked.
-    Check(check::CheckArgs),
+    Check(check::PlacementArgs),
     #[cfg(feature = "mtwrite")]
     Run(run::NumaRunArgs),
 }

@@ -32,7 +32,7 @@ enum VmtasksTask {
     /// Check that the large memory of running programs is resident
     ///
     /// Exit code: 0 if all large mappings are resident as a whole, 1 if not, or if there is none.
-    Check(check::CheckArgs),
+    Check(check::ResidencyArgs),
     #[cfg(feature = "mtwrite")]
     Run(run::VmtasksRunArgs),
 }

@@ -2,7 +2,7 @@
 
 use crate::error::MemoryError;
 use crate::limits::MemoryLimits;
-use crate::pool::Pool;
+use crate::pool::ThreadPool;
 use crate::range::{MemoryRange, PageWish, RangeWish};
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ const PROBE_PARTS: u64 = 8;
 
 /// Finds the knee by creating small ranges for at most `time`. With many threads the time may be over before all numbers were tried; the
 /// first ones are then judged.
-pub fn calibrate(pool: &Pool, limits: &MemoryLimits, time: Duration) -> Result<Vec<KneePoint>, MemoryError> {
+pub fn calibrate(pool: &ThreadPool, limits: &MemoryLimits, time: Duration) -> Result<Vec<KneePoint>, MemoryError> {
     let begin = Instant::now();
     let bytes = |threads: usize| (PROBE_BYTES_A_THREAD * threads as u64).min(limits.available_bytes / PROBE_PARTS);
     let probe = |threads: usize| {
@@ -68,6 +68,10 @@ pub fn calibrate(pool: &Pool, limits: &MemoryLimits, time: Duration) -> Result<V
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pool::allowed_nodes;
+    use crew::budget::{Budget, InProcess, Priority, Request, Weight};
+    use machine::Host;
+    use std::sync::Arc;
 
     fn points(rates: &[(usize, f64)]) -> Vec<KneePoint> {
         rates.iter().map(|&(threads, bytes_per_second)| KneePoint { threads, bytes_per_second }).collect()
@@ -80,6 +84,22 @@ mod tests {
         assert_eq!(knee(&points(&seen)), 128);
         assert_eq!(knee(&points(&[(1, 10.0), (2, 19.0), (4, 19.1), (8, 18.0)])), 2);
         assert_eq!((knee(&points(&[(1, 5.0), (2, 4.0)])), knee(&[])), (1, 1));
+    }
+
+    #[test]
+    fn finding_the_knee_takes_bounded_memory_and_ends_when_its_time_is_over() {
+        let (priority, weight) = (Priority::Normal, Weight::default());
+        let request = Request { priority, weight, useful_width: 4, what: "a test".to_owned() };
+        let lease = Arc::from(InProcess::new(4).lease(request));
+        let pool = ThreadPool::new(lease, allowed_nodes(&Host::real()), 4).expect("threads can be had");
+        let limits = MemoryLimits { available_bytes: 64 << 20, ..MemoryLimits::default() };
+        let threads = |time| -> Vec<usize> {
+            let points = calibrate(&pool, &limits, time).expect("there is room");
+            assert!(points.iter().all(|point| point.bytes_per_second > 0.0));
+            points.iter().map(|point| point.threads).collect()
+        };
+        assert_eq!(threads(Duration::MAX), [1, 2, 4]);
+        assert_eq!(threads(Duration::ZERO), [1], "the first number is always tried");
     }
 
     #[test]

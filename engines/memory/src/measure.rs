@@ -5,7 +5,7 @@ use crate::error::MemoryError;
 use crate::knee::{KneePoint, knee};
 use crate::limits::MemoryLimits;
 use crate::look::{LargeMapping, MappingChoice, look};
-use crate::pool::Pool;
+use crate::pool::ThreadPool;
 use crate::range::{MemoryRange, PageWish, RangeKind, RangeWish};
 use machine::Host;
 use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, fallocate, openat};
@@ -106,7 +106,7 @@ pub struct MeasureStep {
 
 /// Measures. The first range, by all threads, is not counted: a virtual machine's host may have to find the memory first.
 pub fn measure(
-    pool: &Pool,
+    pool: &ThreadPool,
     limits: &MemoryLimits,
     plan: &MeasurePlan,
     mut tell: impl FnMut(MeasureStep),
@@ -171,7 +171,7 @@ struct Turn {
 }
 
 fn create_and_destroy(
-    pool: &Pool,
+    pool: &ThreadPool,
     limits: &MemoryLimits,
     plan: &MeasurePlan,
     threads: usize,
@@ -242,7 +242,7 @@ mod tests {
         let (priority, weight) = (Priority::Normal, Weight::default());
         let request = Request { priority, weight, useful_width: 2, what: "a test".to_owned() };
         let lease = Arc::from(InProcess::new(2).lease(request));
-        let pool = Pool::new(lease, allowed_nodes(&Host::real()), 2).expect("threads can be had");
+        let pool = ThreadPool::new(lease, allowed_nodes(&Host::real()), 2).expect("threads can be had");
         let limits = MemoryLimits { available_bytes: 1 << 40, ..MemoryLimits::default() };
         let plan = MeasurePlan {
             kind: MeasuredKind::Anonymous,

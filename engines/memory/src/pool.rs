@@ -87,7 +87,7 @@ struct Job {
 
 /// What came of an operation.
 #[derive(Debug)]
-pub struct JobEnd {
+pub struct OperationEnd {
     /// The most threads that worked at once.
     pub threads: usize,
     /// Where the kernel refused, by place.
@@ -112,7 +112,7 @@ struct Gate {
 }
 
 /// Threads that wait for operations. One operation at a time: a second one waits for the first.
-pub struct Pool {
+pub struct ThreadPool {
     shared: Arc<Shared>,
     helpers: Vec<JoinHandle<()>>,
     nodes: Vec<NodeCpus>,
@@ -120,7 +120,7 @@ pub struct Pool {
     one_at_a_time: Mutex<()>,
 }
 
-impl Pool {
+impl ThreadPool {
     /// Creates threads so that, with the caller's, `threads` may work at once, each with a hand of `lease`.
     pub fn new(lease: Arc<dyn Lease>, nodes: Vec<NodeCpus>, threads: usize) -> Result<Self, MemoryError> {
         let threads = threads.max(1);
@@ -168,7 +168,7 @@ impl Pool {
         width: usize,
         is_strict: bool,
         work: impl Fn(Range<usize>) -> io::Result<()> + Send + Sync + 'static,
-    ) -> JobEnd {
+    ) -> OperationEnd {
         let _turn = self.one_at_a_time.lock();
         let width = width.clamp(1, self.threads()).min(plan.count().max(1));
         let mut by_node = vec![0; self.nodes.len().max(1)];
@@ -190,7 +190,7 @@ impl Pool {
         self.shared.gate.lock().job = None;
         let mut faults = std::mem::take(&mut *job.faults.lock());
         faults.sort_by_key(|fault| fault.part.start);
-        JobEnd { threads: job.at_work_most.load(Ordering::Relaxed).max(1), faults }
+        OperationEnd { threads: job.at_work_most.load(Ordering::Relaxed).max(1), faults }
     }
 
     /// The node of the calling thread, which is not pinned.
@@ -200,7 +200,7 @@ impl Pool {
     }
 }
 
-impl Drop for Pool {
+impl Drop for ThreadPool {
     fn drop(&mut self) {
         self.shared.gate.lock().is_closed = true;
         self.shared.opens.notify_all();
@@ -335,8 +335,8 @@ mod tests {
         sizes.iter().enumerate().map(|(number, &cpus)| NodeCpus { number, cpus: (0..cpus).collect() }).collect()
     }
 
-    fn pool(hands: usize, threads: usize) -> Pool {
-        Pool::new(lease(hands), nodes(&[2]), threads).expect("threads can be had")
+    fn pool(hands: usize, threads: usize) -> ThreadPool {
+        ThreadPool::new(lease(hands), nodes(&[2]), threads).expect("threads can be had")
     }
 
     #[test]
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn with_one_hand_for_many_threads_all_is_done_and_the_hand_goes_back() {
         let lease = lease(1);
-        let pool = Pool::new(Arc::clone(&lease), nodes(&[2]), 3).expect("threads can be had");
+        let pool = ThreadPool::new(Arc::clone(&lease), nodes(&[2]), 3).expect("threads can be had");
         for _ in 0..20 {
             assert_eq!(pool.run(ChunkPlan::of_size(100, 1), 3, true, |_part| Ok(())).threads, 1);
         }

@@ -4,7 +4,7 @@
 use crate::chunks::{ChunkPlan, TABLE_BYTES};
 use crate::error::MemoryError;
 use crate::limits::{MemoryLimits, MemoryNeed};
-use crate::pool::{JobEnd, Pool, RangeFault};
+use crate::pool::{OperationEnd, RangeFault, ThreadPool};
 use serde::Serialize;
 use std::io;
 use std::ops::Range;
@@ -56,7 +56,7 @@ pub struct Placement {
 
 /// Whether a refusal ends it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Effort {
+pub enum RangeEffort {
     /// All of it, or an error and nothing.
     #[default]
     Strict,
@@ -78,7 +78,7 @@ pub struct RangeWish {
     /// Where they shall be; none as the process has it.
     pub placement: Option<Placement>,
     /// Whether a refusal ends it.
-    pub effort: Effort,
+    pub effort: RangeEffort,
     /// Threads that work at once, at most.
     pub threads: usize,
 }
@@ -92,7 +92,7 @@ impl RangeWish {
             pages: PageWish::AsSet,
             is_locked: false,
             placement: None,
-            effort: Effort::Strict,
+            effort: RangeEffort::Strict,
             threads: usize::MAX,
         }
     }
@@ -135,7 +135,11 @@ const FLAGS: usize = 4096;
 
 impl MemoryRange {
     /// Creates a range: all of its pages are there when it returns.
-    pub fn create(pool: &Pool, limits: &MemoryLimits, wish: RangeWish) -> Result<(Self, OperationReport), MemoryError> {
+    pub fn create(
+        pool: &ThreadPool,
+        limits: &MemoryLimits,
+        wish: RangeWish,
+    ) -> Result<(Self, OperationReport), MemoryError> {
         let huge_page_bytes = if let RangeKind::HugePages(size) = wish.kind { Some(size) } else { None };
         let need = MemoryNeed { bytes: wish.bytes, is_locked: wish.is_locked, huge_page_bytes };
         limits.check(need).map_err(MemoryError::Short)?;
@@ -153,14 +157,14 @@ impl MemoryRange {
         if is_locked {
             memory.lock_on_fault(&all).map_err(MemoryError::refused("lock the range"))?;
         }
-        let (chunk_bytes, end) = range.populate(pool, effort == Effort::Strict);
+        let (chunk_bytes, end) = range.populate(pool, effort == RangeEffort::Strict);
         let wall = begin.elapsed();
-        if let (Effort::Strict, Some(first)) = (effort, first_fault(&end)) {
+        if let (RangeEffort::Strict, Some(first)) = (effort, first_fault(&end)) {
             return Err(MemoryError::Parts { first, faults: end.faults.len() });
         }
         let resident_bytes = range.resident_bytes(pool)?;
         let bytes = range.bytes();
-        if effort == Effort::Strict && resident_bytes < bytes {
+        if effort == RangeEffort::Strict && resident_bytes < bytes {
             return Err(MemoryError::Missing { missing_bytes: bytes - resident_bytes, bytes });
         }
         let report = OperationReport { wall, threads: end.threads, chunk_bytes, resident_bytes, faults: end.faults };
@@ -237,7 +241,7 @@ impl MemoryRange {
         self.file_bytes as u64
     }
 
-    fn populate(&self, pool: &Pool, is_strict: bool) -> (u64, JobEnd) {
+    fn populate(&self, pool: &ThreadPool, is_strict: bool) -> (u64, OperationEnd) {
         let plan = ChunkPlan::new(self.memory.bytes(), self.page_bytes, self.threads);
         let (memory, page) = (Arc::clone(&self.memory), self.page_bytes);
         let end = pool.run(plan, self.threads, is_strict, move |part| populate_part(&memory, part, page));
@@ -245,7 +249,7 @@ impl MemoryRange {
     }
 
     /// Counts what is resident, page by page, in parallel.
-    pub fn resident_bytes(&self, pool: &Pool) -> Result<u64, MemoryError> {
+    pub fn resident_bytes(&self, pool: &ThreadPool) -> Result<u64, MemoryError> {
         let plan = ChunkPlan::new(self.memory.bytes(), self.page_bytes, self.threads);
         let count = Arc::new(AtomicUsize::new(0));
         let (memory, sum) = (Arc::clone(&self.memory), Arc::clone(&count));
@@ -268,12 +272,16 @@ impl MemoryRange {
     }
 
     /// Gives all of it back: pages by threads, then the range as a whole.
-    pub fn destroy(self, pool: &Pool) -> Result<OperationReport, MemoryError> {
+    pub fn destroy(self, pool: &ThreadPool) -> Result<OperationReport, MemoryError> {
         let begin = Instant::now();
         let plan = ChunkPlan::new(self.memory.bytes(), self.page_bytes, self.threads);
         let memory = Arc::clone(&self.memory);
         let end = pool.run(plan, self.threads, true, move |part| {
-            pieces(part, DISCARD_CALL_BYTES).try_for_each(|piece| memory.discard(&piece))
+            pieces(part, DISCARD_CALL_BYTES).try_for_each(|piece| match memory.discard(&piece) {
+                // Before Linux 5.18 locked pages and those of the pool go with the range as a whole.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+                outcome => outcome,
+            })
         });
         let mut faults = end.faults;
         faults.extend(self.empty_files(pool).faults);
@@ -293,7 +301,7 @@ impl MemoryRange {
         }
     }
 
-    fn empty_files(&self, pool: &Pool) -> JobEnd {
+    fn empty_files(&self, pool: &ThreadPool) -> OperationEnd {
         let (files, plan) = (Arc::clone(&self.files), ChunkPlan::of_size(self.files.len(), 1));
         pool.run(plan, self.threads, true, move |part| Ok(rustix::fs::ftruncate(&files[part.start], 0)?))
     }
@@ -302,7 +310,7 @@ impl MemoryRange {
 /// Makes all pages of memory that is mapped already, between two addresses; content stays. The kernel must be able to populate (Linux 5.14):
 /// nobody else's data are written to.
 pub fn populate_mapped(
-    pool: &Pool,
+    pool: &ThreadPool,
     address: usize,
     bytes: usize,
     threads: usize,
@@ -351,7 +359,7 @@ fn populate_part(memory: &MappedMemory, part: Range<usize>, page_bytes: usize) -
     Ok(())
 }
 
-fn first_fault(end: &JobEnd) -> Option<crate::error::PartFault> {
+fn first_fault(end: &OperationEnd) -> Option<crate::error::PartFault> {
     let fault = end.faults.first()?;
     // Not cloned as it is: an error of the kernel's is its number.
     let cause =

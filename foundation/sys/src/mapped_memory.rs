@@ -184,7 +184,7 @@ pub fn populate(address: usize, bytes: usize) -> io::Result<()> {
         // SAFETY: populating changes no content, and addresses where nothing is mapped are refused.
         match unsafe { madvise(start, bytes, Advice::LinuxPopulateWrite) } {
             // A signal came; the pages that were made stay.
-            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+            Err(rustix::io::Errno::INTR) => {}
             outcome => return Ok(outcome?),
         }
     }

@@ -15,7 +15,7 @@ use terminal::{Align, TextTable, Tint};
 
 /// What to check.
 #[derive(Args, Debug)]
-pub struct CheckArgs {
+pub struct PlacementArgs {
     #[command(flatten)]
     mappings: MappingArgs,
 }
@@ -35,7 +35,7 @@ struct Judged<'a> {
 }
 
 /// Checks, and prints.
-pub fn run(context: &Context, args: &CheckArgs) -> Result<Outcome, Failure> {
+pub fn run(context: &Context, args: &PlacementArgs) -> Result<Outcome, Failure> {
     let nodes = machine::numa_nodes(&context.host).map_err(|error| mh_kit::instrument::failure(NAME, &error))?;
     let looked_at = args.mappings.look_at_all(context, NAME);
     if looked_at.processes.is_empty() {

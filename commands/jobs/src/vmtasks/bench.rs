@@ -11,7 +11,7 @@ use memory::error::MemoryError;
 use memory::knee::thread_counts;
 use memory::limits::{MemoryLimits, Shortage};
 use memory::measure::{MeasurePlan, MeasureStep, Measured, MeasuredKind, measure};
-use memory::pool::{Pool, allowed_nodes};
+use memory::pool::{ThreadPool, allowed_nodes};
 use mh_kit::context::{Context, temporary_directory};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::instrument::look::LookArgs;
@@ -111,7 +111,8 @@ const HUGE_PAGE_BYTES: u64 = 2 << 20;
 pub fn run(context: &Context, args: &BenchArgs) -> Result<Outcome, Failure> {
     let limits = MemoryLimits::look(&context.host, &context.machine, HUGE_PAGE_BYTES);
     let plan = plan(args, context.machine.hands_allowed(), &limits);
-    let pool = Pool::new(lease(context, &plan), allowed_nodes(&context.host), plan.threads_max).map_err(failure)?;
+    let pool =
+        ThreadPool::new(lease(context, &plan), allowed_nodes(&context.host), plan.threads_max).map_err(failure)?;
     let measured = with_progress(context, |tell| measure(&pool, &limits, &measure_plan(args, &plan), tell));
     let measured = measured.map_err(failure)?;
     let kernel = kernel();

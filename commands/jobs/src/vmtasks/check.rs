@@ -14,7 +14,7 @@ use terminal::{Align, TextTable, Tint};
 
 /// What to check.
 #[derive(Args, Debug)]
-pub struct CheckArgs {
+pub struct ResidencyArgs {
     #[command(flatten)]
     mappings: MappingArgs,
 
@@ -32,7 +32,7 @@ struct CheckReport<'a> {
 }
 
 /// Checks, and prints.
-pub fn run(context: &Context, args: &CheckArgs) -> Result<Outcome, Failure> {
+pub fn run(context: &Context, args: &ResidencyArgs) -> Result<Outcome, Failure> {
     let looked_at = args.mappings.look_at_all(context, NAME);
     let processes = &looked_at.processes;
     if processes.is_empty() {
@@ -52,7 +52,7 @@ pub fn run(context: &Context, args: &CheckArgs) -> Result<Outcome, Failure> {
     Ok(if is_proof { Outcome::Done } else { Outcome::Partial })
 }
 
-fn as_text(args: &CheckArgs, processes: &[ProcessMappings], verdict: ResidencyVerdict, has_nodes: bool) -> String {
+fn as_text(args: &ResidencyArgs, processes: &[ProcessMappings], verdict: ResidencyVerdict, has_nodes: bool) -> String {
     let look = args.mappings.text_look();
     let tint = if verdict.is_proof(args.locked) { Tint::Bold } else { Tint::Bad };
     let sentence = sentence(processes, verdict, args.locked, &args.mappings.sought());
@@ -151,9 +151,12 @@ mod tests {
     #[test]
     fn the_first_line_is_the_answer() {
         let whole = process(7, &[(1000, 1000, 1000), (500, 500, 0)]);
-        assert_eq!(said(&[whole.clone()], false), "all resident: 2 large mappings (1.5 kB) of postgres (7)");
         assert_eq!(
-            said(&[whole.clone()], true),
+            said(std::slice::from_ref(&whole), false),
+            "all resident: 2 large mappings (1.5 kB) of postgres (7)"
+        );
+        assert_eq!(
+            said(std::slice::from_ref(&whole), true),
             "not locked: 1 of 2 large mappings (1.5 kB, all resident) of postgres (7)"
         );
         let locked = process(7, &[(1000, 1000, 1000)]);

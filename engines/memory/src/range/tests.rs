@@ -9,11 +9,11 @@ use std::os::fd::AsRawFd;
 
 const BYTES: u64 = 48 << 20;
 
-fn pool(threads: usize) -> Pool {
+fn pool(threads: usize) -> ThreadPool {
     let (priority, weight) = (Priority::Normal, Weight::default());
     let request = Request { priority, weight, useful_width: threads, what: "a test".to_owned() };
     let lease = Arc::from(InProcess::new(threads).lease(request));
-    Pool::new(lease, allowed_nodes(&Host::real()), threads).expect("threads can be had")
+    ThreadPool::new(lease, allowed_nodes(&Host::real()), threads).expect("threads can be had")
 }
 
 fn limits() -> MemoryLimits {
@@ -119,7 +119,7 @@ fn a_file_that_is_too_short_is_an_error_of_its_part_and_best_effort_names_it() {
     };
     let error = MemoryRange::create(&pool, &limits(), short()).expect_err("half of it is missing");
     assert!(error.to_string().starts_with("populate bytes "), "{error}");
-    let wanted = RangeWish { effort: Effort::Best, ..short() };
+    let wanted = RangeWish { effort: RangeEffort::Best, ..short() };
     let (range, report) = MemoryRange::create(&pool, &limits(), wanted).expect("as much as there is");
     assert!(report.resident_bytes < range.bytes() && !report.faults.is_empty(), "{report:?}");
     assert!(report.faults.iter().all(|fault| fault.part.end > BYTES as usize / 2), "{report:?}");

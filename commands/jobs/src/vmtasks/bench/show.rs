@@ -1,7 +1,7 @@
 //! What was measured, for people: the answer, a row for each number of threads, and where it gets slower. Pure.
 
 use super::BenchPlan;
-use crate::mappings::page_label;
+use crate::mappings::{HUGE_BYTES, page_label};
 use memory::measure::{Measured, MeasuredThreads, median_ns};
 use mh_kit::instrument::look::TextLook;
 use mh_kit::report::counted;
@@ -53,9 +53,10 @@ fn surroundings(plan: &BenchPlan, measured: &Measured, kernel: &str) -> String {
     let pages = match (facts.page_bytes, facts.huge_bytes) {
         (0, _) => String::new(),
         (small, 0) => format!(" in pages of {}", page_label(small)),
+        (_, huge) if huge >= facts.resident_bytes => format!(" in pages of {}", page_label(HUGE_BYTES)),
         (small, huge) => {
-            let share = huge as f64 / facts.resident_bytes.max(1) as f64;
-            format!(" in pages of {}, {} of it huge", page_label(small), terminal::percentage_whole(share))
+            let share = terminal::percentage_whole(huge as f64 / facts.resident_bytes as f64);
+            format!(" in pages of {}, {share} of it in huge ones", page_label(small))
         }
     };
     let nodes: Vec<String> = facts.nodes.keys().map(u32::to_string).collect();
@@ -176,6 +177,17 @@ mod tests {
             4          80.0             100           25.0         12.5          40.0\n\n\
             fastest with 4 threads, the most that were measured\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn huge_pages_are_named_by_their_share() {
+        let with_huge = |huge_bytes| {
+            let mut measured = measured(vec![row(1, 300, None, 100)], 1);
+            measured.facts.huge_bytes = huge_bytes;
+            shown(&measured)
+        };
+        assert!(with_huge(2_000_000_000).contains(" in pages of 2 MiB, each"));
+        assert!(with_huge(500_000_000).contains(" in pages of 4 KiB, 25 % of it in huge ones, each"));
     }
 
     #[test]
