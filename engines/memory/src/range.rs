@@ -124,8 +124,9 @@ pub struct MemoryRange {
     threads: usize,
 }
 
-/// LIMIT: so much is populated by one call. A call keeps others of the process from mapping anything (its mmap_lock): half a millisecond.
-const CALL_BYTES: usize = 2 << 20;
+/// LIMIT: so much is populated by one call. A call keeps others of the process from mapping anything (its mmap_lock): a third of a millisecond
+/// (`docs/journal/0024-memory.md`).
+const CALL_BYTES: usize = 1 << 20;
 /// LIMIT: the same for giving back, which is many times as fast; each call interrupts the CPUs that have run this process.
 const DISCARD_CALL_BYTES: usize = 16 << 20;
 /// LIMIT: of files in memory side by side; each is a descriptor.
