@@ -2,6 +2,8 @@
 //! equal parts by threads as QEMU has them. In turns, each in a fresh process that has created and destroyed one range before; residency of every
 //! range is counted page by page.
 
+mod programs;
+
 use crate::BenchArguments;
 use crate::instruments::{Due, Line, answer, finish, number};
 use crate::judge::median;
@@ -9,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use xtask::workspace::{self, Packaged, release_binary, root};
 
-const PACKAGES: &[Packaged] = &[("cc", "gcc")];
+const PACKAGES: &[Packaged] =
+    &[("cc", "gcc"), ("postgres", "postgresql"), ("mariadbd", "mariadb-server"), ("javac", "default-jdk-headless")];
 
 /// What is measured, by the words of `--only`: our arguments, and the rivals' ways with what the ratio of creating must reach.
 const ROWS: &[Row] = &[
@@ -46,7 +49,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     let wants =
         |row: &&Row| arguments.only.is_empty() || arguments.only.iter().any(|only| row.name.contains(only.as_str()));
     if arguments.list {
-        ROWS.iter().for_each(|row| println!("{}", row.name));
+        ROWS.iter().map(|row| row.name).chain(programs::PROGRAMS).for_each(|name| println!("{name}"));
         return Ok(());
     }
     let _named_below = workspace::install(PACKAGES);
@@ -69,15 +72,24 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     for row in ROWS.iter().filter(wants) {
         lines.extend(bench.row(row)?);
     }
+    let mut left_out = Vec::new();
+    let is_wanted =
+        |part: &&str| arguments.only.is_empty() || arguments.only.iter().any(|only| part.contains(only.as_str()));
+    for part in programs::PROGRAMS.into_iter().filter(is_wanted) {
+        match programs::measure(&bench, part) {
+            Ok(line) => lines.push(line),
+            Err(reason) => left_out.push(format!("{part}: {reason}")),
+        }
+    }
     let how = format!(
         "{} MiB in pages of 4 KiB, {} threads, {} rounds in turns, each in a fresh process. Medians of milliseconds, from the smallest to the largest. \
-         The ratio is the median of the rounds' ratios. All of every range was counted resident.",
+         The ratio is the median of the rounds' ratios. All of every range was counted resident. Programs: data in memory, results of all passes the same.",
         bench.bytes >> 20,
         bench.threads,
         bench.rounds
     );
     let suffix = if arguments.only.is_empty() { "memory" } else { "memory-part" };
-    finish(suffix, &arguments.command_line(), &how, &lines, &[])
+    finish(suffix, &arguments.command_line(), &how, &lines, &left_out)
 }
 
 impl MemoryBench {
