@@ -4,7 +4,7 @@
 use crate::{generate, links, tour};
 use clap::{Arg, ArgAction, Command};
 use mh_archives::TAR;
-use mh_databases::INNODB;
+use mh_databases::{DB, INNODB};
 use mh_digests::SUM;
 use mh_instruments::{CEILING, FIT, PSTIME, SYSSTAT, SYSTIME};
 #[cfg(feature = "mtwrite")]
@@ -37,6 +37,7 @@ pub const COMMANDS: &[Entry] = &[
     VMTASKS,
     NUMA,
     INNODB,
+    DB,
     SYSSTAT,
     PSTIME,
     CEILING,

@@ -1,4 +1,10 @@
-//! Databases dumped by many connections, in formats that the vendors' own tools read. Reads no environment and shows nothing; the protocols are
-//! the engine `wire`.
+//! Rows of files into tables, and databases into archives, over many connections. README.md is the theory.
+//! Reads no environment and shows nothing; the protocols are the engine `wire`, compressed inputs the engine `codec`.
 
+pub mod chunks;
 pub mod dump;
+pub mod error;
+pub mod inputs;
+pub mod load;
+pub mod rows;
+pub mod target;

@@ -86,6 +86,8 @@ pub struct ServerError {
     pub message: Box<str>,
     /// PostgreSQL's further facts.
     pub detail: Option<Box<str>>,
+    /// Where in the statement it happened, by PostgreSQL: `COPY t, line 3, column a`.
+    pub context: Option<Box<str>>,
     /// PostgreSQL's advice.
     pub hint: Option<Box<str>>,
     /// The server ends the connection after it.
@@ -173,7 +175,7 @@ mod tests {
 
     fn error(sqlstate: &[u8; 5], number: Option<u16>) -> ServerError {
         let message = "no".into();
-        ServerError { sqlstate: *sqlstate, number, message, detail: None, hint: None, is_fatal: false }
+        ServerError { sqlstate: *sqlstate, number, message, detail: None, context: None, hint: None, is_fatal: false }
     }
 
     #[test]

@@ -105,7 +105,7 @@ pub(super) fn server_error(payload: &[u8]) -> Result<ServerError, WireError> {
     let message = String::from_utf8_lossy(message).into_owned().into_boxed_str();
     // The server shuts down, or this connection was killed.
     let is_fatal = matches!(number, 1053 | 1927);
-    Ok(ServerError { sqlstate, number: Some(number), message, detail: None, hint: None, is_fatal })
+    Ok(ServerError { sqlstate, number: Some(number), message, detail: None, context: None, hint: None, is_fatal })
 }
 
 /// How many columns a result has, and whether their definitions follow.

@@ -20,6 +20,7 @@ pub(super) fn server_error(message: &[u8]) -> Result<ServerError, WireError> {
         number: None,
         message: "".into(),
         detail: None,
+        context: None,
         hint: None,
         is_fatal: false,
     };
@@ -36,6 +37,7 @@ fn put_field(error: &mut ServerError, field: &ErrorField<'_>) {
         b'C' => error.sqlstate = field.value_bytes().try_into().unwrap_or(error.sqlstate),
         b'M' => error.message = text(),
         b'D' => error.detail = Some(text()),
+        b'W' => error.context = Some(text()),
         b'H' => error.hint = Some(text()),
         b'V' => error.is_fatal = matches!(field.value_bytes(), b"FATAL" | b"PANIC"),
         _ => {}

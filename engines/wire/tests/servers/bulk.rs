@@ -82,6 +82,7 @@ fn a_refused_copy_leaves_the_connection_usable() {
     };
     let WireError::Server(error) = error else { panic!("{error}") };
     assert_eq!(error.code(), "22P02");
+    assert!(error.context.is_some_and(|context| context.starts_with("COPY t, line 1, column a")));
     assert!(copy.write(b"more").is_err() && copy.finish().is_err());
     let short = connection.copy_in("copy t from stdin").and_then(|mut copy| {
         copy.write(b"1")?;

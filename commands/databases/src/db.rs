@@ -1,0 +1,45 @@
+//! `mh db`: data between files and databases. Its commands are files beside each other; what they have in common is how a database is named
+//! (`connect.rs`) and how a run is ended (`stopping.rs`).
+
+mod connect;
+mod load;
+mod stopping;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use load::DbLoadArgs;
+use mh_kit::context::Context;
+use mh_kit::entry::{Entry, Group, Signals};
+use mh_kit::failure::{Failure, Outcome};
+
+/// The registry's line. A signal ends what the server does for us first.
+pub const ENTRY: Entry = Entry::new("db", Group::Do, Signals::Own, command, run);
+
+/// Move data between files and databases over many connections
+#[derive(Args, Debug)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+struct DbArgs {
+    #[command(subcommand)]
+    order: DbOrder,
+}
+
+#[derive(Debug, Subcommand)]
+enum DbOrder {
+    /// Load CSV or tab-separated files into a table over many connections
+    #[command(after_help = load::EXAMPLES)]
+    Load(Box<DbLoadArgs>),
+}
+
+fn command() -> Command {
+    DbArgs::augment_args(Command::new("db")).after_help(
+        "Examples:\n  mh db load -d postgres:///shop orders orders.csv --header\n  \
+         mh db load -d sqlite:shop.db orders orders.csv.gz --header\n\n\
+         Exit codes: 0 done, 1 rows are missing, 2 wrong command line, no connection, no right, 130 interrupted",
+    )
+}
+
+fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
+    let args = DbArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    match args.order {
+        DbOrder::Load(args) => load::run(context, *args),
+    }
+}
