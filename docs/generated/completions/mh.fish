@@ -34,12 +34,16 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "mv" -d 'Rename files and tree
 complete -c mh -n "__fish_mh_needs_command" -f -a "rm" -d 'Remove files and trees on all cores, as rm does'
 complete -c mh -n "__fish_mh_needs_command" -f -a "sum" -d 'Compute and check digests of files on all cores, several in one read'
 complete -c mh -n "__fish_mh_needs_command" -f -a "mtwrite" -d 'Run an unmodified program whose new files are written by other threads'
+complete -c mh -n "__fish_mh_needs_command" -f -a "vmtasks" -d 'Set up large memory on every core, and prove that it is resident'
+complete -c mh -n "__fish_mh_needs_command" -f -a "numa" -d 'Place large memory on the nodes of the machine, and show where it is'
 complete -c mh -n "__fish_mh_needs_command" -f -a "innodb" -d 'Check the pages of InnoDB tablespaces on all cores'
+complete -c mh -n "__fish_mh_needs_command" -f -a "db" -d 'Move data between files and databases over many connections'
 complete -c mh -n "__fish_mh_needs_command" -f -a "sysstat" -d 'Show every metric of this host at a glance, and what is wrong with it'
 complete -c mh -n "__fish_mh_needs_command" -f -a "pstime" -d 'Show the CPU time of processes over an interval, with its error'
 complete -c mh -n "__fish_mh_needs_command" -f -a "ceiling" -d 'Show whether the machine is maxed out, by which threads, and what would help'
 complete -c mh -n "__fish_mh_needs_command" -f -a "systime" -d 'Show where the time of system calls goes'
 complete -c mh -n "__fish_mh_needs_command" -f -a "fit" -d 'Show how many more users, processes or containers fit, and what binds'
+complete -c mh -n "__fish_mh_needs_command" -f -a "locks" -d 'Compare locks on this machine: spinning, queueing, sleeping; and the spin settings that follow'
 complete -c mh -n "__fish_mh_needs_command" -f -a "timers" -d 'Show the real cost of timed waits: every call, with two timer slacks'
 complete -c mh -n "__fish_mh_needs_command" -f -a "load" -d 'Put a load on a database at planned times, and see what it took, who was late and what the server paid'
 complete -c mh -n "__fish_mh_needs_command" -f -a "bakeoff" -d 'Compare servers, their settings or two commands fairly: in turns, started anew each time, with intervals'
@@ -411,6 +415,71 @@ complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l report -d 'After the r
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and not __fish_seen_subcommand_from bench check run" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and not __fish_seen_subcommand_from bench check run" -f -a "bench" -d 'Measure what it takes here to create, lock and destroy memory, by one thread and by more'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and not __fish_seen_subcommand_from bench check run" -f -a "check" -d 'Check that the large memory of running programs is resident'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and not __fish_seen_subcommand_from bench check run" -f -a "run" -d 'Run an unmodified program whose large mappings are populated by several threads'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from bench" -l size -d 'Size of each range [default: 4G, or a quarter of the available memory if that is less]' -r
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from bench" -l kind -d 'Kind of memory' -r -f -a "anon\t'Memory of one process, in the smallest pages'
+shm\t'Shared memory without a file, as PostgreSQL has it'
+memfd\t'Files in memory (memfd), side by side'
+sysv\t'A segment of System V'
+huge\t'Huge pages of the pool, or transparent ones if it has too few'
+file\t'A file of a directory, mapped'"
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from bench" -s j -l hands -d 'The most threads [default: all CPUs that this process may use]' -r
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from bench" -l rounds -d 'How often each number of threads is measured; medians are shown' -r
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from bench" -l directory -d 'Directory of the file of --kind file [default: TMPDIR, or /tmp]' -r -F
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from bench" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from bench" -l lock -d 'Measure ranges that are locked, too'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from bench" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from bench" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from bench" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from check" -l min-size -d 'Smallest mapping to check' -r
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from check" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from check" -l all -d 'Check files that are mapped for reading, too'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from check" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from check" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from check" -l locked -d 'Demand that all of it is locked, too'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l min-size -d 'Leave smaller mappings alone' -r
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l window -d 'How far --ahead goes in front of the program' -r
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -s j -l hands -d 'Use at most N threads for a mapping, the program\'s own among them (default, and 0: all that this process may use, 17 at most)' -r
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets cores that no other run wants'"
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l report -d 'At the end, print each mapping and the time that was saved' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l lock -d 'Lock what is populated (mlock2), as far as RLIMIT_MEMLOCK allows; given back by the program, it is unlocked'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l huge -d 'Ask for transparent huge pages first'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l ahead -d 'Populate behind the program, with one thread of low priority, and stay in front of it; -j does not matter then'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l strict -d 'Refuse a mapping that does not fit into free memory (ENOMEM), instead of leaving it to the kernel'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand numa; and not __fish_seen_subcommand_from check run" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand numa; and not __fish_seen_subcommand_from check run" -f -a "check" -d 'Show on which nodes the large memory of running programs is, and judge it'
+complete -c mh -n "__fish_mh_using_subcommand numa; and not __fish_seen_subcommand_from check run" -f -a "run" -d 'Run an unmodified program with a memory policy for its large mappings'
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -l min-size -d 'Smallest mapping to check' -r
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -l all -d 'Check files that are mapped for reading, too'
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from run" -l startup -d 'Policy of mappings that are made during the start-up' -r
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from run" -l then -d 'Policy of mappings that are made later (default: none, as the process has it)' -r
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from run" -l startup-time -d 'How long the start-up is' -r
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from run" -l min-size -d 'Leave smaller mappings alone' -r
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from run" -l report -d 'At the end, print each mapping and its policy' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from run" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -l dump -d 'Print page number PAGE of FILE, field by field and byte by byte' -r
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand innodb" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
@@ -428,6 +497,45 @@ complete -c mh -n "__fish_mh_using_subcommand innodb" -s v -l verbose -d 'Print 
 complete -c mh -n "__fish_mh_using_subcommand innodb" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s V -l version -d 'Print version'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load" -f -a "load" -d 'Load CSV or tab-separated files into a table over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s d -l dbname -l database -d 'The database: postgres://USER@HOST/DATABASE, mysql://..., mariadb://..., libpq\'s keywords, sqlite:FILE, or a name' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l host -d 'Host of the server, or the directory of its socket' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s p -l port -d 'Port of the server' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s U -l username -l user -d 'User to connect as' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l header -d 'The first row of each file is no data; match: it must name the columns; names: it says which columns' -r -f -a "check\t'Pass over it, unless it has the columns in another order'
+skip\t'Pass over it'
+match\t'It must name the columns in their order'
+names\t'It says which columns values are for'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l delimiter -d 'Between values: one byte, or \\t (default: comma, of text a tab)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l quote -d 'Around values of CSV (default: ")' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l escape -d 'Before a quote within quotes (default: the quote)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l null -d 'What stands for NULL without quotes (default: nothing, of text \\N)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l encoding -d 'Encoding of the files, as the server calls it (default: UTF-8)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l columns -d 'Columns that values are for, in their order (default: those of the table)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject -d 'Write refused rows to FILE as they are, and their places and causes to FILE.log; load the others' -r -F
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject-limit -d 'End the load when more rows are refused' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s j -l jobs -l connections -d 'Load over at most N connections (default, and 0: a connection for each core)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets cores that no other run wants'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l memory -d 'Hold at most SIZE of rows in memory, unless one row is longer (64M)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l report -d 'After the run, print what bound it: server, client or disk' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l pg -d 'A name given by -d is PostgreSQL\'s (default: by PGHOST and its relatives, or by my.cnf)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l mariadb -l mysql -d 'A name given by -d is MariaDB\'s or MySQL\'s'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s W -l password -d 'Ask for a password (default: PGPASSWORD, .pgpass, service files, my.cnf)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s w -l no-password -d 'Never ask for a password; nothing else is done without -W'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l csv -d 'Rows are CSV (default: by the file\'s name)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l text -l tsv -d 'Rows are COPY\'s text format: tabs between values, \\N for NULL'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l truncate -d 'Empty the table first; with one connection in the same transaction'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l ordered -d 'Load in the order of the file, over one connection'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l resume -d 'Note in the table mh_load_TABLE what is done, and pass over what an interrupted run has noted'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s q -l quiet -d 'Print errors only'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l record -d 'Write every look to FILE, or to a file a day in the directory DIR; one that is there is gone on with' -r -F
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l keep -d 'Remove files of a --record DIR that are older than so many days' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l replay -d 'Show a recording, with the same keys' -r -F
@@ -471,7 +579,7 @@ complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcomman
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from pair" -l role -d 'What the viewer asks for, or the host allows: processes and command lines too, or figures of the host alone; the less of both counts, and a line that is there is not made to allow more' -r -f -a "full\t''
 numbers\t''"
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from pair" -l within -d 'How long the code is good' -r
-complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from pair" -l port -d 'The port at which the viewer waits' -r
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from pair" -l port -d 'The port at which the viewer waits [default: 7765]' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and __fish_seen_subcommand_from pair" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s p -l pid -d 'This process (may be given again)' -r
 complete -c mh -n "__fish_mh_using_subcommand pstime" -s n -l count -d 'Repeat COUNT times, then print averages; 0 goes on until Ctrl-C' -r
@@ -574,6 +682,51 @@ complete -c mh -n "__fish_mh_using_subcommand fit" -l json -d 'Print one JSON ob
 complete -c mh -n "__fish_mh_using_subcommand fit" -l csv -d 'Print the instances as comma-separated values'
 complete -c mh -n "__fish_mh_using_subcommand fit" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
 complete -c mh -n "__fish_mh_using_subcommand fit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand locks" -s t -l threads -d 'Threads; several make several tables [default: each situation\'s own]' -r
+complete -c mh -n "__fish_mh_using_subcommand locks" -l hold -d 'Time for which the lock is held' -r
+complete -c mh -n "__fish_mh_using_subcommand locks" -l think -d 'Time without the lock between two holds' -r
+complete -c mh -n "__fish_mh_using_subcommand locks" -s w -l waiters -d 'Only sleeping locks that wake: one, all or handoff' -r -f -a "one\t'One waiter, which may lose the race for the lock'
+all\t'All waiters: the thundering herd'
+handoff\t'The next in line, which has the lock then'"
+complete -c mh -n "__fish_mh_using_subcommand locks" -l locks -d 'Only these locks; --help lists them' -r -f -a "tas\t''
+tas-pause\t''
+backoff\t''
+ticket\t''
+mcs\t''
+clh\t''
+adaptive\t''
+spin-sleep\t''
+futex\t''
+futex-all\t''
+handoff\t''
+pthread\t''
+pthread-spin\t''
+std\t''
+parking_lot\t''
+pthread-rw\t''
+pthread-rw-w\t''
+std-rw\t''
+parking_lot-rw\t''
+innodb\t''"
+complete -c mh -n "__fish_mh_using_subcommand locks" -s s -l scenario -d 'Only these situations; --help lists them' -r -f -a "uncontended\t''
+short\t''
+long\t''
+burst\t''
+hog\t''
+oversubscribed\t''
+herd\t''
+preempted\t''
+readers\t''"
+complete -c mh -n "__fish_mh_using_subcommand locks" -s n -l rounds -d 'Rounds of each row; the middle one counts' -r
+complete -c mh -n "__fish_mh_using_subcommand locks" -l seconds -d 'Time for everything [default: 16 ms a row and round]' -r
+complete -c mh -n "__fish_mh_using_subcommand locks" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c mh -n "__fish_mh_using_subcommand locks" -l no-pin -d 'Let the scheduler place threads that would each have a CPU'
+complete -c mh -n "__fish_mh_using_subcommand locks" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand locks" -l csv -d 'Print the rows as comma-separated values'
+complete -c mh -n "__fish_mh_using_subcommand locks" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
+complete -c mh -n "__fish_mh_using_subcommand locks" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand timers; and not __fish_seen_subcommand_from run log-writer" -s c -l call -d 'Only this call; may be given again' -r -f -a "poll\t''
 ppoll\t''
 select\t''
