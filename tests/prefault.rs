@@ -81,7 +81,19 @@ fn without_it_nothing_of_that_is_resident() {
 fn a_program_is_not_disturbed_whatever_it_does_with_its_memory() {
     let Some(place) = place_with_program(&[]) else { return };
     for options in ["", "--ahead", "--lock", "--huge --strict"] {
-        for task in ["threads", "forks", "fixed", "signal", "jump", "errors", "unmapped", "exec", "closed", "many"] {
+        for task in [
+            "threads",
+            "forks",
+            "fixed",
+            "signal",
+            "jump",
+            "errors",
+            "unmapped",
+            "exec",
+            "closed",
+            "many",
+            "given-back",
+        ] {
             let outcome = run(&place, options, task);
             let is_right = outcome.exit == Exit::Code(0) && stdout(&outcome).lines().all(|line| line == "ok");
             assert!(is_right, "{options} {task}: {} {}", stdout(&outcome), said(&outcome));
@@ -104,8 +116,26 @@ fn a_program_that_filters_its_calls_is_left_alone() {
     let Some(place) = place_with_program(&[]) else { return };
     let outcome = run(&place, "", "filtered");
     assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(0), "0\nok\n"));
+    let by_exec = run(&place, "", "filtered by-exec");
+    assert_eq!(
+        (by_exec.exit, stdout(&by_exec).as_str()),
+        (Exit::Code(0), "0\nok\n"),
+        "its new image has more filters than mh"
+    );
     let switched_off = place.shell("MH_PREFAULT=off \"$mh\" vmtasks run --min-size 16M -- ./program kinds");
     assert!(stdout(&switched_off).starts_with("private 0\n"), "{}", said(&switched_off));
+}
+
+#[test]
+fn files_with_names_faults_that_are_served_and_rights_that_are_given_up_are_left_alone() {
+    let Some(place) = place_with_program(&[]) else { return };
+    let name = format!("/dev/shm/mh-test-{}", std::process::id());
+    for (options, words) in
+        [("", format!("named-file {name}")), ("", "faults-served".to_owned()), ("--ahead", "other-user".to_owned())]
+    {
+        let outcome = run(&place, options, &words);
+        assert_eq!((outcome.exit, stdout(&outcome).as_str()), (Exit::Code(0), "ok\n"), "{words}: {}", said(&outcome));
+    }
 }
 
 #[test]

@@ -1,18 +1,24 @@
 /* A program that maps memory in the ways that are easy to get wrong for whoever stands between it and the kernel.
    Prints "ok" if memory and errors were as they should be. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,6 +86,58 @@ static void locked_file(const char *name)
     fstat(file, &then);
     int is_written = made.st_blocks != then.st_blocks || made.st_mtim.tv_nsec != then.st_mtim.tv_nsec;
     printf("locked file %ld, written %d\n", resident(memory, SIZE), is_written);
+}
+
+static void given_back(void)
+{
+    char *memory = map(SIZE);
+    memset(memory, 7, SIZE);
+    if (madvise(memory, SIZE / 2, MADV_DONTNEED)) fail("MADV_DONTNEED");
+    if (count_other(memory, SIZE / 2, 0) || count_other(memory + SIZE / 2, SIZE / 2, 7)) fail("bytes changed");
+    memory = mremap(memory, SIZE, 2 * SIZE, MREMAP_MAYMOVE);
+    if (memory == MAP_FAILED || count_other(memory + SIZE, SIZE, 0)) fail("mremap");
+}
+
+static void named_file(const char *name)
+{
+    struct stat made, then;
+    int file = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (ftruncate(file, SIZE)) fail("ftruncate");
+    fstat(file, &made);
+    if (mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) == MAP_FAILED) fail("mmap");
+    fstat(file, &then);
+    if (made.st_mtim.tv_nsec != then.st_mtim.tv_nsec || lseek(file, 0, SEEK_DATA) != -1) fail("the file was written");
+    unlink(name);
+}
+
+static void faults_served(void)
+{
+    int faults = syscall(SYS_userfaultfd, O_CLOEXEC);
+    struct uffdio_api api = {.api = UFFD_API};
+    if (faults < 0) { puts("ok"); exit(0); }
+    if (ioctl(faults, UFFDIO_API, &api)) fail("UFFDIO_API");
+    char *memory = map(SIZE);
+    struct uffdio_register range = {.range = {(unsigned long)memory, SIZE}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+    if (ioctl(faults, UFFDIO_REGISTER, &range)) fail("UFFDIO_REGISTER");
+    static char page[4096] __attribute__((aligned(4096))) = {9};
+    struct uffdio_copy copy = {.dst = (unsigned long)memory, .src = (unsigned long)page, .len = 4096};
+    if (ioctl(faults, UFFDIO_COPY, &copy) || memory[0] != 9) fail("UFFDIO_COPY");
+}
+
+static void other_user(void)
+{
+    map(SIZE);
+    if (getuid()) return;
+    if (setgid(65534) || setuid(65534)) fail("setuid");
+    char line[512];
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task; (task = readdir(tasks));) {
+        snprintf(line, sizeof line, "/proc/self/task/%s/status", task->d_name);
+        FILE *status = task->d_name[0] == '.' ? 0 : fopen(line, "r");
+        unsigned user;
+        while (status && fgets(line, sizeof line, status))
+            if (sscanf(line, "Uid: %u", &user) == 1 && user != 65534) fail("a thread has root's rights");
+    }
 }
 
 static void *map_often(void *unused)
@@ -179,6 +237,11 @@ int main(int count, char **words)
     const char *task = count > 1 ? words[1] : "";
     if (!strcmp(task, "kinds")) kinds();
     else if (!strcmp(task, "locked-file")) locked_file(words[2]);
+    else if (!strcmp(task, "private")) printf("%ld\n", resident(map(SIZE), SIZE));
+    else if (!strcmp(task, "given-back")) given_back();
+    else if (!strcmp(task, "named-file")) named_file(words[2]);
+    else if (!strcmp(task, "faults-served")) faults_served();
+    else if (!strcmp(task, "other-user")) other_user();
     else if (!strcmp(task, "threads")) in_threads(0);
     else if (!strcmp(task, "forks")) in_threads(20);
     else if (!strcmp(task, "fixed")) over_others();
@@ -205,6 +268,9 @@ int main(int count, char **words)
         map(SIZE)[0] = 1;
     } else if (!strcmp(task, "filtered")) {
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        struct sock_filter allow = {.code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW};
+        struct sock_fprog program = {1, &allow};
+        if (count > 2 && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) execl(words[0], words[0], "private", (char *)0);
         printf("%ld\n", resident(map(SIZE), SIZE));
     } else if (!strcmp(task, "large")) {
         size_t bytes = strtoull(words[2], 0, 10) << 20;

@@ -12,8 +12,11 @@ use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// The page that every machine of ours has.
 pub const PAGE: usize = 4096;
 
-/// Bytes that one call populates: the address space is locked that long (0.5 to 2 ms), and a thread of the program that maps waits.
-pub const CHUNK: usize = 4 << 20;
+/// Bytes that a thread takes at once: what one page of page tables has, so that no two threads work below the same.
+pub const CHUNK: usize = 2 << 20;
+
+/// Bytes that one call populates: the address space is locked that long, and a thread of the program that maps waits (`docs/journal/0024-memory.md`).
+const CALL: usize = 1 << 20;
 
 /// LIMIT: helpers of one mapping, as the first such service had it.
 const HELPERS_MAX: usize = 16;
@@ -340,20 +343,19 @@ impl Operation {
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let Some((start, bytes)) = chunk(self.mapping, self.chunk, number) else { return false };
-        let outcome = match self.mapping.kind {
-            Kind::LockedFile => calls::populate_for_reading(start, bytes),
-            _ => calls::populate(start, bytes),
-        };
-        match outcome {
-            Ok(()) => {
-                self.slot.word(ledger::POPULATED).fetch_add(bytes as u64, Ordering::Relaxed);
-                true
-            }
-            Err(errno) => {
+        let call_bytes = self.mapping.page.max(CALL);
+        for (start, bytes) in pieces(start, bytes, call_bytes) {
+            let outcome = match self.mapping.kind {
+                Kind::LockedFile => calls::populate_for_reading(start, bytes),
+                _ => calls::populate(start, bytes),
+            };
+            if let Err(errno) = outcome {
                 self.fail(errno as u64);
-                false
+                return false;
             }
+            self.slot.word(ledger::POPULATED).fetch_add(bytes as u64, Ordering::Relaxed);
         }
+        true
     }
 }
 
@@ -385,6 +387,11 @@ fn chunk(mapping: Mapping, chunk: usize, number: usize) -> Option<(usize, usize)
     Some((start, end.saturating_sub(start)))
 }
 
+/// A range in pieces of at most `most`.
+fn pieces(start: usize, bytes: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..bytes.div_ceil(most)).map(move |number| (start + number * most, most.min(bytes - number * most)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -412,6 +419,7 @@ mod tests {
             assert_eq!(chunk(whole, CHUNK, chunks(whole, CHUNK)), None);
         }
         assert_eq!(chunks(mapping(PAGE, 0), CHUNK), 0);
+        assert!(pieces(PAGE, 2 * CALL + PAGE, CALL).eq([(PAGE, CALL), (PAGE + CALL, CALL), (PAGE + 2 * CALL, PAGE)]));
     }
 
     #[test]

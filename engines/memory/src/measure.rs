@@ -82,7 +82,7 @@ pub struct RangeFacts {
 
 /// All that was measured.
 #[derive(Clone, Debug, Serialize)]
-pub struct Measured {
+pub struct MeasuredCosts {
     /// How large each range was.
     pub bytes: u64,
     /// By numbers of threads.
@@ -110,7 +110,7 @@ pub fn measure(
     limits: &MemoryLimits,
     plan: &MeasurePlan,
     mut tell: impl FnMut(MeasureStep),
-) -> Result<Measured, MemoryError> {
+) -> Result<MeasuredCosts, MemoryError> {
     let locks: &[bool] = if plan.has_lock { &[false, true] } else { &[false] };
     let of = 1 + plan.rounds * plan.threads.len() * locks.len();
     let most = plan.threads.iter().copied().max().unwrap_or(1);
@@ -131,7 +131,7 @@ pub fn measure(
         }
     }
     let points: Vec<KneePoint> = rows.iter().map(|row| row.point(plan.bytes)).collect();
-    Ok(Measured { bytes: plan.bytes, rows, facts, knee_threads: knee(&points) })
+    Ok(MeasuredCosts { bytes: plan.bytes, rows, facts, knee_threads: knee(&points) })
 }
 
 impl MeasuredThreads {

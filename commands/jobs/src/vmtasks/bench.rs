@@ -10,7 +10,7 @@ use crew::budget::{Lease, Request, Weight};
 use memory::error::MemoryError;
 use memory::knee::thread_counts;
 use memory::limits::{MemoryLimits, Shortage};
-use memory::measure::{MeasurePlan, MeasureStep, Measured, MeasuredKind, measure};
+use memory::measure::{MeasurePlan, MeasureStep, MeasuredCosts, MeasuredKind, measure};
 use memory::pool::{ThreadPool, allowed_nodes};
 use mh_kit::context::{Context, temporary_directory};
 use mh_kit::failure::{Failure, Outcome, with_causes};
@@ -95,7 +95,7 @@ struct BenchReport<'a> {
     kernel: &'a str,
     cpus: usize,
     #[serde(flatten)]
-    measured: &'a Measured,
+    measured: &'a MeasuredCosts,
 }
 
 /// As the issue of the kernel's own tables: what fits a machine of today, and is over in seconds.

@@ -2,13 +2,13 @@
 
 use super::BenchPlan;
 use crate::mappings::{HUGE_BYTES, page_label};
-use memory::measure::{Measured, MeasuredThreads, median_ns};
+use memory::measure::{MeasuredCosts, MeasuredThreads, median_ns};
 use mh_kit::instrument::look::TextLook;
 use mh_kit::report::counted;
 use terminal::{Align, TextTable, Tint};
 
 /// The whole text.
-pub fn as_text(look: TextLook, plan: &BenchPlan, measured: &Measured, kernel: &str) -> String {
+pub fn as_text(look: TextLook, plan: &BenchPlan, measured: &MeasuredCosts, kernel: &str) -> String {
     let mut text = look.verdict(Tint::Bold, &format!("{}\n", verdict(measured)));
     text.push_str(&look.prose(&format!("{}\n", surroundings(plan, measured, kernel))));
     text.push('\n');
@@ -24,7 +24,7 @@ fn ms_a_gb(figures: &[u64], bytes: u64) -> Option<f64> {
 }
 
 /// `create 312 -> 160 ms/GB, destroy 49.7 -> 31.9 ms/GB (1 -> 2 threads)`.
-fn verdict(measured: &Measured) -> String {
+fn verdict(measured: &MeasuredCosts) -> String {
     let (Some(first), Some(last)) = (measured.rows.first(), measured.rows.last()) else { return String::new() };
     let part = |name: &str, figures: fn(&MeasuredThreads) -> &[u64]| {
         let of = |row| ms_a_gb(figures(row), measured.bytes).map(three_digits);
@@ -48,7 +48,7 @@ fn verdict(measured: &Measured) -> String {
 }
 
 /// `anonymous memory, 4.29 GB (the usual size) in pages of 4 KiB, all resident; Linux 6.18`.
-fn surroundings(plan: &BenchPlan, measured: &Measured, kernel: &str) -> String {
+fn surroundings(plan: &BenchPlan, measured: &MeasuredCosts, kernel: &str) -> String {
     let facts = &measured.facts;
     let pages = match (facts.page_bytes, facts.huge_bytes) {
         (0, _) => String::new(),
@@ -68,7 +68,7 @@ fn surroundings(plan: &BenchPlan, measured: &Measured, kernel: &str) -> String {
     )
 }
 
-fn table(measured: &Measured) -> TextTable {
+fn table(measured: &MeasuredCosts) -> TextTable {
     let has_lock = measured.rows.iter().any(|row| !row.create_locked_ns.is_empty());
     let columns = if has_lock { 6 } else { 5 };
     let mut aligns = vec![Align::Right; columns];
@@ -106,7 +106,7 @@ fn cells(row: &MeasuredThreads, bytes: u64, has_lock: bool) -> Vec<String> {
 }
 
 /// Where more threads are no longer faster.
-fn knee_sentence(measured: &Measured) -> String {
+fn knee_sentence(measured: &MeasuredCosts) -> String {
     let knee = counted(measured.knee_threads as u64, "thread");
     let (Some(last), Some(best)) =
         (measured.rows.last(), measured.rows.iter().find(|row| row.threads == measured.knee_threads))
@@ -151,12 +151,12 @@ mod tests {
         }
     }
 
-    fn measured(rows: Vec<MeasuredThreads>, knee_threads: usize) -> Measured {
+    fn measured(rows: Vec<MeasuredThreads>, knee_threads: usize) -> MeasuredCosts {
         let facts = RangeFacts { resident_bytes: 2_000_000_000, page_bytes: 4096, ..RangeFacts::default() };
-        Measured { bytes: 2_000_000_000, rows, facts, knee_threads }
+        MeasuredCosts { bytes: 2_000_000_000, rows, facts, knee_threads }
     }
 
-    fn shown(measured: &Measured) -> String {
+    fn shown(measured: &MeasuredCosts) -> String {
         let plan = BenchPlan {
             kind: MeasuredKind::Anonymous,
             what: "anonymous memory".to_owned(),
