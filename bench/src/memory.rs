@@ -54,6 +54,7 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     }
     let _named_below = workspace::install(PACKAGES);
     let mh = arguments.program.clone().map_or_else(release_binary, Ok)?;
+    let mh = std::path::absolute(&mh).map_err(|error| format!("could not find {}: {error}", mh.display()))?;
     if arguments.program.is_none() {
         workspace::run("cargo", &["build", "--quiet", "--release", "--package", "manyhands"])?;
     }

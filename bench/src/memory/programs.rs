@@ -22,7 +22,7 @@ struct Trial {
 }
 
 const POSTGRES: Trial = Trial {
-    name: "PostgreSQL, 2 GiB of shared_buffers: start to the end of the first pass over 1.3 GB",
+    name: "PostgreSQL, 2 GiB of shared_buffers: start to the end of the first pass over 2.0 GB",
     prepare: r#"
 bin=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
 chmod 755 .; mkdir data; chown postgres data
@@ -32,7 +32,7 @@ mkdir run; chown postgres run
 printf "shared_buffers=2GB\nunix_socket_directories='%s/run'\nlisten_addresses=''\nfsync=off\nautovacuum=off\n" "$PWD" >> data/postgresql.conf
 as "$bin/pg_ctl" -D data -w -l run/log start > /dev/null
 export PGHOST="$PWD/run" PGUSER=postgres
-"$bin/pgbench" -iq -s 100 postgres 2> /dev/null
+"$bin/pgbench" -iq -s 155 postgres 2> /dev/null
 "$bin/psql" -qc 'create extension pg_prewarm' postgres
 as "$bin/pg_ctl" -D data -w stop > /dev/null
 "#,
@@ -53,7 +53,7 @@ cat result; awk "BEGIN { print $end - $begin }"
 };
 
 const MARIADB: Trial = Trial {
-    name: "MariaDB, buffer pool of 2 GiB: start to the end of the first pass over 1.3 GB",
+    name: "MariaDB, buffer pool of 2 GiB: start to the end of the first pass over 1.9 GB",
     prepare: r#"
 mkdir data
 mariadb-install-db --no-defaults --user=root --datadir="$PWD/data" --auth-root-authentication-method=normal > /dev/null 2>&1
@@ -67,7 +67,7 @@ server=$!
 ask() { mariadb --no-defaults -uroot -S "$PWD/s" "$@"; }
 while ! ask -e 'select 1' > /dev/null 2>&1; do kill -0 $server; sleep 0.1; done
 ask -e "create database t; create table t.a (i int primary key auto_increment, s char(200) charset latin1) engine=innodb;
-        insert into t.a (s) select repeat('x', seq % 200) from mysql.seq_1_to_5000000"
+        insert into t.a (s) select repeat('x', seq % 200) from mysql.seq_1_to_7500000"
 kill "$(cat pid)"; wait $server
 "#,
     pass: r#"
@@ -85,12 +85,12 @@ cat result; awk "BEGIN { print $end - $begin }"
 };
 
 const JAVA: Trial = Trial {
-    name: "JVM, -Xms2g: start to the end of the first pass over 1.2 GB",
+    name: "JVM, -Xms2g: start to the end of the first pass over 1.6 GB",
     prepare: r#"
 cat > H.java << 'END'
 public class H {
     public static void main(String[] words) {
-        byte[][] all = new byte[1200][];
+        byte[][] all = new byte[1600][];
         long hash = 0;
         for (int i = 0; i < all.length; i++) { all[i] = new byte[1 << 20]; all[i][i] = 1; }
         for (byte[] one : all) for (int j = 0; j < one.length; j += 64) hash = hash * 31 + one[j];
@@ -102,7 +102,7 @@ javac H.java
 "#,
     pass: r#"
 begin=$(date +%s.%N)
-$run java -XX:+UseParallelGC -XX:NewSize=1500m -Xms2g -Xmx2g $options H
+$run java -XX:+UseParallelGC -XX:NewSize=1900m -XX:SurvivorRatio=30 -Xms2g -Xmx2g $options H
 end=$(date +%s.%N)
 awk "BEGIN { print $end - $begin }"
 "#,
