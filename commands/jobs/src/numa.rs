@@ -24,17 +24,20 @@ struct NumaArgs {
 
 #[derive(Debug, Subcommand)]
 enum NumaTask {
+    #[cfg(feature = "mtwrite")]
+    Run(run::NumaRunArgs),
     /// Show on which nodes the large memory of running programs is, and judge it
     ///
     /// Exit code: 0, or 1 if the kernel will swap although another node has memory, or a process could not be checked.
     Check(check::PlacementArgs),
-    #[cfg(feature = "mtwrite")]
-    Run(run::NumaRunArgs),
 }
 
 fn command() -> Command {
-    NumaArgs::augment_args(Command::new("numa"))
-        .after_help("Examples:\n  mh numa check 4711        pages by node, and one verdict\n  mh numa check --json 4711 for programs")
+    NumaArgs::augment_args(Command::new("numa")).after_help(
+        "Examples:\n  mh numa run --startup interleave -- mariadbd  its buffer pool over all nodes\n  \
+         mh numa check 4711                            pages by node, and one verdict\n  \
+         mh numa check --json 4711                     for programs",
+    )
 }
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {

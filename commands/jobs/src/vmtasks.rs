@@ -25,6 +25,8 @@ struct VmtasksArgs {
 
 #[derive(Debug, Subcommand)]
 enum VmtasksTask {
+    #[cfg(feature = "mtwrite")]
+    Run(run::VmtasksRunArgs),
     /// Measure what it takes here to create, lock and destroy memory, by one thread and by more
     ///
     /// A gigabyte is 10^9 bytes. Each range is counted page by page; ranges of all numbers of threads are created in turns.
@@ -33,14 +35,14 @@ enum VmtasksTask {
     ///
     /// Exit code: 0 if all large mappings are resident as a whole, 1 if not, or if there is none.
     Check(check::ResidencyArgs),
-    #[cfg(feature = "mtwrite")]
-    Run(run::VmtasksRunArgs),
 }
 
 fn command() -> Command {
     VmtasksArgs::augment_args(Command::new("vmtasks")).after_help(
-        "Examples:\n  mh vmtasks bench --lock          the cost of 4 GiB on this machine\n  mh vmtasks check 4711            is all of its large memory in memory?\n  \
-         mh vmtasks check --locked 4711   and locked, so that it stays there?",
+        "Examples:\n  mh vmtasks run -- postgres -D DATA  start it with memory set up by all cores\n  \
+         mh vmtasks bench --lock             the cost of 4 GiB on this machine\n  \
+         mh vmtasks check 4711               is all of its large memory in memory?\n  \
+         mh vmtasks check --locked 4711      and locked, so that it stays there?",
     )
 }
 

@@ -1173,7 +1173,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__numa)
-            opts="-h --help check run"
+            opts="-h --help run check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2011,7 +2011,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__vmtasks)
-            opts="-h --help bench check run"
+            opts="-h --help run bench check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

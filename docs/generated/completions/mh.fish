@@ -415,10 +415,26 @@ complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l report -d 'After the r
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand mtwrite" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and not __fish_seen_subcommand_from bench check run" -s h -l help -d 'Print help'
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and not __fish_seen_subcommand_from bench check run" -f -a "bench" -d 'Measure what it takes here to create, lock and destroy memory, by one thread and by more'
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and not __fish_seen_subcommand_from bench check run" -f -a "check" -d 'Check that the large memory of running programs is resident'
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and not __fish_seen_subcommand_from bench check run" -f -a "run" -d 'Run an unmodified program whose large mappings are populated by several threads'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and not __fish_seen_subcommand_from run bench check" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and not __fish_seen_subcommand_from run bench check" -f -a "run" -d 'Run an unmodified program whose large mappings are populated by several threads'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and not __fish_seen_subcommand_from run bench check" -f -a "bench" -d 'Measure what it takes here to create, lock and destroy memory, by one thread and by more'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and not __fish_seen_subcommand_from run bench check" -f -a "check" -d 'Check that the large memory of running programs is resident'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l min-size -d 'Leave smaller mappings alone' -r
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l window -d 'How far --ahead goes in front of the program' -r
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -s j -l hands -d 'Use at most N threads for a mapping, the program\'s own among them (default, and 0: all that this process may use, 17 at most)' -r
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets cores that no other run wants'"
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l report -d 'At the end, print each mapping and the time that was saved' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l lock -d 'Lock what is populated (mlock2), as far as RLIMIT_MEMLOCK allows; given back by the program, it is unlocked'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l huge -d 'Ask for transparent huge pages first'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l ahead -d 'Populate behind the program, with one thread of low priority, and stay in front of it; -j does not matter then'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l strict -d 'Refuse a mapping that does not fit into free memory (ENOMEM), instead of leaving it to the kernel'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from bench" -l size -d 'Size of each range [default: 4G, or a quarter of the available memory if that is less]' -r
 complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from bench" -l kind -d 'Kind of memory' -r -f -a "anon\t'Memory of one process, in the smallest pages'
 shm\t'Shared memory without a file, as PostgreSQL has it'
@@ -445,33 +461,9 @@ complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcomman
 complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from check" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
 complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from check" -l locked -d 'Demand that all of it is locked, too'
 complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l min-size -d 'Leave smaller mappings alone' -r
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l window -d 'How far --ahead goes in front of the program' -r
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -s j -l hands -d 'Use at most N threads for a mapping, the program\'s own among them (default, and 0: all that this process may use, 17 at most)' -r
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
-normal\t'Everyday work'
-low\t'Gives way to normal work'
-idle\t'Gets cores that no other run wants'"
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l report -d 'At the end, print each mapping and the time that was saved' -r -f -a "text\t'For people'
-json\t'For programs: one JSON object on one line'"
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l lock -d 'Lock what is populated (mlock2), as far as RLIMIT_MEMLOCK allows; given back by the program, it is unlocked'
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l huge -d 'Ask for transparent huge pages first'
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l ahead -d 'Populate behind the program, with one thread of low priority, and stay in front of it; -j does not matter then'
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l strict -d 'Refuse a mapping that does not fit into free memory (ENOMEM), instead of leaving it to the kernel'
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -l explain -d 'Print the plan with its reasons and do nothing'
-complete -c mh -n "__fish_mh_using_subcommand vmtasks; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand numa; and not __fish_seen_subcommand_from check run" -s h -l help -d 'Print help'
-complete -c mh -n "__fish_mh_using_subcommand numa; and not __fish_seen_subcommand_from check run" -f -a "check" -d 'Show on which nodes the large memory of running programs is, and judge it'
-complete -c mh -n "__fish_mh_using_subcommand numa; and not __fish_seen_subcommand_from check run" -f -a "run" -d 'Run an unmodified program with a memory policy for its large mappings'
-complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -l min-size -d 'Smallest mapping to check' -r
-complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
-always\t'Always'
-never\t'Never'"
-complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -l all -d 'Check files that are mapped for reading, too'
-complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -l json -d 'Print one JSON object'
-complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
-complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand numa; and not __fish_seen_subcommand_from run check" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand numa; and not __fish_seen_subcommand_from run check" -f -a "run" -d 'Run an unmodified program with a memory policy for its large mappings'
+complete -c mh -n "__fish_mh_using_subcommand numa; and not __fish_seen_subcommand_from run check" -f -a "check" -d 'Show on which nodes the large memory of running programs is, and judge it'
 complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from run" -l startup -d 'Policy of mappings that are made during the start-up' -r
 complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from run" -l then -d 'Policy of mappings that are made later (default: none, as the process has it)' -r
 complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from run" -l startup-time -d 'How long the start-up is' -r
@@ -480,6 +472,14 @@ complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_f
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from run" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -l min-size -d 'Smallest mapping to check' -r
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -l color -l colour -d 'Colour: on a terminal unless NO_COLOR is set, always, or never' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -l all -d 'Check files that are mapped for reading, too'
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -l json -d 'Print one JSON object'
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -s l -l long -d 'Whole command lines; on a terminal they are otherwise cut at its width'
+complete -c mh -n "__fish_mh_using_subcommand numa; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -l dump -d 'Print page number PAGE of FILE, field by field and byte by byte' -r
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand innodb" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
