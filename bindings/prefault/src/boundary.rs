@@ -10,7 +10,7 @@ pub mod thread;
 
 use crate::ahead;
 use crate::kinds::{FileFacts, MapCall};
-use crate::ledger::Kind;
+use crate::ledger::{self, Kind};
 use crate::operation::{self, Mapping};
 use crate::ranges::Ranges;
 use calls::Errno;
@@ -110,6 +110,9 @@ fn remember(start: usize, call: MapCall, is_large: bool) {
         true if call.is_reservation() => RESERVED.add(start, call.bytes),
         true if is_anonymous => IN_MEMORY.add(start, call.bytes),
         _ => {}
+    }
+    if is_large && call.protection & libc::PROT_WRITE != 0 {
+        shared::count(ledger::LEFT_ALONE);
     }
 }
 

@@ -4,7 +4,7 @@
 #![expect(dead_code, reason = "each side writes some words that the other reads")]
 
 /// First word: this layout.
-pub const MAGIC: u64 = 0x6d68_7072_6566_0001;
+pub const MAGIC: u64 = 0x6d68_7072_6566_0002;
 /// Where it is.
 pub const MAGIC_AT: usize = 0;
 /// Half a word: rung by the library, and waited for by the runner.
@@ -52,8 +52,13 @@ pub const NODES: usize = 16;
 /// LIMIT: 1,024 CPUs.
 pub const MASK_WORDS: usize = 16;
 
+/// Large mappings that are not of a kind that is populated: sparse, stacks, locked by mmap(2) itself, files with names.
+pub const LEFT_ALONE: usize = NODE_CPUS + NODES * MASK_WORDS;
+/// Large mappings that came when no policy was wanted.
+pub const UNWANTED: usize = LEFT_ALONE + 1;
+
 /// Where the first slot is.
-pub const FIRST_SLOT: usize = NODE_CPUS + NODES * MASK_WORDS;
+pub const FIRST_SLOT: usize = LEFT_ALONE + 8;
 /// LIMIT: mappings that are being populated at once, by all processes of the program.
 pub const SLOTS: usize = 128;
 /// Words of a slot.
@@ -111,7 +116,7 @@ pub const DONE: u32 = 5;
 pub const VERDICT_GO: u64 = 1;
 /// It does not fit into the memory that is free, or that a control group allows.
 pub const VERDICT_MEMORY: u64 = 2;
-/// It would exceed RLIMIT_MEMLOCK.
+/// Locked, it would exceed RLIMIT_MEMLOCK: a strict run refuses it, any other populates it and does not lock it.
 pub const VERDICT_LOCK_LIMIT: u64 = 3;
 /// The runner did not answer in time.
 pub const VERDICT_NONE: u64 = 4;

@@ -176,7 +176,11 @@ pub fn improve(mapping: Mapping) -> Improved {
     let policy_at = if is_startup { ledger::STARTUP_POLICY } else { ledger::LATER_POLICY };
     let policy = words[policy_at].load(Ordering::Relaxed);
     let is_populated = mode & ledger::MODE_POPULATE != 0;
-    if (policy == 0 && !is_populated) || words[ledger::IS_ANSWERING].load(Ordering::Relaxed) == 0 {
+    if policy == 0 && !is_populated {
+        shared::count(ledger::UNWANTED);
+        return Improved::No;
+    }
+    if words[ledger::IS_ANSWERING].load(Ordering::Relaxed) == 0 {
         return Improved::No;
     }
     // A handler that jumps out of this call would leave a slot, and threads, behind.
@@ -227,21 +231,22 @@ fn improve_in(slot: LedgerSlot, mapping: Mapping, wish: Wish) -> Improved {
 }
 
 fn populate_if_it_fits(slot: LedgerSlot, mapping: Mapping, mode: u64, signals: SignalMask) -> Improved {
-    match slot.ask() {
+    let verdict = slot.ask();
+    let is_strict = mode & ledger::MODE_STRICT != 0;
+    match verdict {
         ledger::VERDICT_GO => {}
+        ledger::VERDICT_LOCK_LIMIT if !is_strict => {}
         ledger::VERDICT_NONE => {
             slot.set(ledger::VERDICT, ledger::VERDICT_NONE);
             return Improved::No;
         }
-        ledger::VERDICT_MEMORY | ledger::VERDICT_LOCK_LIMIT if mode & ledger::MODE_STRICT != 0 => {
-            return Improved::Refused;
-        }
+        ledger::VERDICT_MEMORY | ledger::VERDICT_LOCK_LIMIT if is_strict => return Improved::Refused,
         _ => return Improved::No,
     }
     if mode & ledger::MODE_HUGE != 0 {
         let _not_for_this_kind = calls::ask_huge(mapping.start, mapping.bytes);
     }
-    if mode & ledger::MODE_LOCK != 0 {
+    if mode & ledger::MODE_LOCK != 0 && verdict == ledger::VERDICT_GO {
         let fault = calls::lock_on_fault(mapping.start, mapping.bytes).err();
         if fault.is_none() {
             LOCKED.add(mapping.start, mapping.bytes);

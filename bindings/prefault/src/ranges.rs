@@ -65,10 +65,9 @@ impl Ranges {
         }
         for place in &self.places {
             let (end, first) = (place.end.load(Ordering::Acquire), place.start.load(Ordering::Acquire));
-            if end > 1 && start < end && first < start.saturating_add(bytes) {
-                if place.end.compare_exchange(end, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                    self.count.fetch_sub(1, Ordering::AcqRel);
-                }
+            let is_hit = end > 1 && start < end && first < start.saturating_add(bytes);
+            if is_hit && place.end.compare_exchange(end, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                self.count.fetch_sub(1, Ordering::AcqRel);
             }
         }
     }

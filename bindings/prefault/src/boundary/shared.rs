@@ -46,6 +46,13 @@ pub fn ahead_state() -> Option<&'static AheadState> {
     (page != 0).then(|| unsafe { &*core::ptr::with_exposed_provenance::<AheadState>(page) })
 }
 
+/// Counts a large mapping in a word of the ledger's header.
+pub fn count(word: usize) {
+    if let Some(words) = words() {
+        words[word].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// Looks at no mapping any more, and makes no call of its own.
 pub fn leave() {
     MIN_BYTES.store(usize::MAX, Ordering::Relaxed);

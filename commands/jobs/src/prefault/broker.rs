@@ -223,6 +223,8 @@ impl Desk {
             if is_over {
                 done.processes = self.words.words()[ledger::PROCESSES].load(Ordering::Relaxed);
                 done.missed = self.words.words()[ledger::MISSED].load(Ordering::Relaxed);
+                done.left_alone = self.words.words()[ledger::LEFT_ALONE].load(Ordering::Relaxed);
+                done.unwanted = self.words.words()[ledger::UNWANTED].load(Ordering::Relaxed);
                 return done;
             }
             // An error leaves the next look to the clock.
@@ -277,7 +279,9 @@ impl Desk {
             return;
         }
         wake_all(state);
-        if verdict == ledger::VERDICT_GO {
+        let is_strict = mode & ledger::MODE_STRICT != 0;
+        let goes = verdict == ledger::VERDICT_GO || (verdict == ledger::VERDICT_LOCK_LIMIT && !is_strict);
+        if goes {
             let helpers = if is_ahead { self.helpers.min(1) } else { self.helpers };
             let generation = self.generations[slot].load(Ordering::Acquire);
             self.queue.lock().extend((0..helpers).map(|_| (slot, generation)));

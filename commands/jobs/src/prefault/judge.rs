@@ -28,8 +28,8 @@ pub struct RoomVerdict {
 /// Judges a mapping of `bytes` that needs `now` of them at once.
 pub fn judge(room: Room, now: u64, bytes: u64, is_locked: bool) -> RoomVerdict {
     match room.lock.filter(|&lock| is_locked && bytes > lock) {
+        _ if now > room.memory => RoomVerdict { verdict: ledger::VERDICT_MEMORY, room: room.memory },
         Some(lock) => RoomVerdict { verdict: ledger::VERDICT_LOCK_LIMIT, room: lock },
-        None if now > room.memory => RoomVerdict { verdict: ledger::VERDICT_MEMORY, room: room.memory },
         None => RoomVerdict { verdict: ledger::VERDICT_GO, room: room.memory },
     }
 }

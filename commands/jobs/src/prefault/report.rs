@@ -42,6 +42,10 @@ pub struct PrefaultOutcome {
     pub processes: u64,
     /// Mappings that found no slot.
     pub missed: u64,
+    /// Large mappings of kinds that are left alone.
+    pub left_alone: u64,
+    /// Large mappings that came when no policy was wanted.
+    pub unwanted: u64,
     /// Mappings were populated while the program ran on.
     pub is_ahead: bool,
     records: Vec<MappingRecord>,
@@ -81,6 +85,7 @@ struct OutcomeJson<'a> {
     processes: u64,
     mappings: u64,
     mappings_missed: u64,
+    mappings_left_alone: u64,
     populated_bytes: u64,
     seconds: f64,
     cpu_seconds: f64,
@@ -117,7 +122,10 @@ impl MappingRecord {
         let room = terminal::bytes(self.room);
         Some(match self.verdict {
             ledger::VERDICT_MEMORY => format!("{size} do not fit: {room} are free"),
-            ledger::VERDICT_LOCK_LIMIT => format!("{size} may not be locked: RLIMIT_MEMLOCK leaves {room}"),
+            ledger::VERDICT_LOCK_LIMIT if self.populated == 0 => {
+                format!("{size} may not be locked: RLIMIT_MEMLOCK leaves {room}")
+            }
+            ledger::VERDICT_LOCK_LIMIT => format!("populated, not locked: RLIMIT_MEMLOCK leaves {room} of {size}"),
             ledger::VERDICT_NONE => "the runner did not answer in time".to_owned(),
             _ if self.is_cut_off => "its process ended in the middle".to_owned(),
             _ if self.fault.is_none() => "a signal ended it early".to_owned(),
@@ -170,8 +178,16 @@ impl PrefaultOutcome {
             (0, 0, None) => warnings.push(format!(
                 "nothing was done: {program} did not load the library (a static program, another user's, in another PID namespace, behind a filter of system calls, or MH_PREFAULT=off)"
             )),
+            (0, _, None) if self.left_alone > 0 => warnings.push(format!(
+                "nothing was done: {} of {program} left alone (sparse memory, stacks, locked by mmap(2) itself, files with names)",
+                counted(self.left_alone, "large mapping")
+            )),
+            (0, _, None) if self.unwanted > 0 => warnings.push(format!(
+                "nothing was done: {} of {program} came when no policy was wanted (--startup, --startup-time, --then)",
+                counted(self.unwanted, "large mapping")
+            )),
             (0, _, None) => warnings.push(format!(
-                "nothing was done: {program} made no large mapping by mmap(2) or shmat(2); malloc of glibc and raw system calls are not seen"
+                "nothing was done: no large mapping of {program} was seen; malloc of glibc, raw system calls and other users' processes are not"
             )),
             _ => {}
         }
@@ -188,7 +204,7 @@ impl PrefaultOutcome {
         let mappings = counted(self.mappings, "mapping");
         let mut text = match self.policies {
             0 => format!("populated: {} in {mappings}", terminal::bytes(populated)),
-            set => format!("policy set: {} of {mappings}", counted(set, "mapping")),
+            set => format!("policies set on {set} of {}", counted(self.mappings, "large mapping")),
         };
         if self.is_ahead {
             text.push_str(&format!(" behind the program, with {} of CPU time", terminal::duration(work)));
@@ -204,30 +220,7 @@ impl PrefaultOutcome {
         if self.records.is_empty() {
             return text;
         }
-        let columns = [
-            Align::Right,
-            Align::Right,
-            Align::Left,
-            Align::Right,
-            Align::Right,
-            Align::Right,
-            Align::Left,
-            Align::Left,
-        ];
-        let mut table = TextTable::new(&columns).indented(2);
-        table.row(["PID", "size", "kind", "populated", "time", "threads", "policy", ""]);
-        for record in self.records.iter().take(LINES_MAX) {
-            table.row([
-                record.process.to_string(),
-                terminal::bytes(record.bytes),
-                record.kind_in_words().to_owned(),
-                terminal::bytes(record.populated),
-                terminal::duration(record.wall),
-                record.threads().to_string(),
-                record.policy_in_words().unwrap_or("-").to_owned(),
-                record.note().unwrap_or_default(),
-            ]);
-        }
+        let table = if self.policies > 0 { self.table_of_policies() } else { self.table_of_times() };
         text.push_str(&table.to_string());
         let more = self.mappings.saturating_sub(LINES_MAX as u64);
         if more > 0 {
@@ -236,12 +229,47 @@ impl PrefaultOutcome {
         text
     }
 
+    fn table_of_policies(&self) -> TextTable {
+        let columns = [Align::Right, Align::Right, Align::Left, Align::Left, Align::Left];
+        let mut table = TextTable::new(&columns).indented(2);
+        table.row(["PID", "size", "kind", "policy", "remark"]);
+        for record in self.records.iter().take(LINES_MAX) {
+            table.row([
+                record.process.to_string(),
+                terminal::bytes(record.bytes),
+                record.kind_in_words().to_owned(),
+                record.policy_in_words().unwrap_or("-").to_owned(),
+                record.note().unwrap_or_default(),
+            ]);
+        }
+        table
+    }
+
+    fn table_of_times(&self) -> TextTable {
+        let columns = [Align::Right, Align::Right, Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+        let mut table = TextTable::new(&columns).indented(2);
+        table.row(["PID", "size", "kind", "populated", "time", "threads", "remark"]);
+        for record in self.records.iter().take(LINES_MAX) {
+            table.row([
+                record.process.to_string(),
+                terminal::bytes(record.bytes),
+                record.kind_in_words().to_owned(),
+                terminal::bytes(record.populated),
+                terminal::duration(record.wall),
+                record.threads().to_string(),
+                record.note().unwrap_or_default(),
+            ]);
+        }
+        table
+    }
+
     /// For programs: one line.
     pub fn as_json(&self) -> String {
         json_line(&OutcomeJson {
             processes: self.processes,
             mappings: self.mappings,
             mappings_missed: self.missed,
+            mappings_left_alone: self.left_alone.saturating_add(self.unwanted),
             populated_bytes: self.sums.populated,
             seconds: self.sums.wall.as_secs_f64(),
             cpu_seconds: self.sums.work.as_secs_f64(),
@@ -316,7 +344,13 @@ mod tests {
         };
         assert!(reason(0, Some("is a static program")).contains("'p' is a static program"));
         assert!(reason(0, None).contains("did not load the library"));
-        assert!(reason(2, None).contains("no large mapping"));
+        assert!(reason(2, None).contains("no large mapping of 'p' was seen"));
+        let left = |left_alone, unwanted| {
+            let outcome = PrefaultOutcome { processes: 1, left_alone, unwanted, ..PrefaultOutcome::default() };
+            outcome.warnings("'p'", None).join("\n")
+        };
+        assert!(left(2, 1).contains("2 large mappings of 'p' left alone"));
+        assert!(left(0, 1).contains("came when no policy was wanted"));
     }
 
     #[test]

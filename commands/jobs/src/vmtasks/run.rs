@@ -35,7 +35,7 @@ pub struct VmtasksRunArgs {
     ahead: bool,
 
     /// How far --ahead goes in front of the program
-    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_size, requires = "ahead")]
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_window, requires = "ahead")]
     window: u64,
 
     /// Refuse a mapping that does not fit into free memory (ENOMEM), instead of leaving it to the kernel
@@ -60,6 +60,14 @@ pub struct VmtasksRunArgs {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+}
+
+/// It is waited for the program at every 64 MiB.
+fn parse_window(text: &str) -> Result<u64, String> {
+    match parse_size(text)? {
+        bytes if bytes < 64 << 20 => Err("at least 64M".to_owned()),
+        bytes => Ok(bytes),
+    }
 }
 
 /// Runs it.
