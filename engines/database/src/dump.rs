@@ -8,13 +8,13 @@ mod statement;
 mod table;
 mod work;
 
-pub use archive::{ArchiveFault, ArchiveIndex, FrameEntry, TableEntry};
+pub use archive::{ArchiveFault, ArchiveFrame, ArchiveIndex, ArchiveTable};
 pub use frames::DumpCodec;
-pub use table::{CatalogueTable, Division};
+pub use table::{CatalogueTable, TableDivision};
 
-use crate::dump::proxy::{Offer, Proxy};
+use crate::dump::proxy::{Offer, PgDumpProxy};
 use crate::dump::table::Catalogue;
-use crate::dump::work::{Board, Stop};
+use crate::dump::work::{Board, DumpStop};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -154,7 +154,7 @@ impl DumpRun {
 
     /// Ends it: statements on the server are cancelled, and nothing is kept.
     pub fn stop(&self) {
-        self.board.stop(Stop::Interrupted);
+        self.board.stop(DumpStop::Interrupted);
     }
 
     /// Dumps. The target does not exist before, and is whole or absent after.
@@ -181,7 +181,7 @@ impl DumpRun {
         };
         std::fs::create_dir_all(&offer.parts).map_err(DumpError::file("make directory", &offer.parts))?;
         let parts = archive::Removed(offer.parts.clone());
-        let proxy = Proxy::open(&request.sockets, request.address.clone(), offer)?;
+        let proxy = PgDumpProxy::open(&request.sockets, request.address.clone(), offer)?;
         let warnings = std::thread::scope(|scope| {
             let readers: Vec<_> = (0..request.connections)
                 .map(|_| scope.spawn(|| self.board.ends_with(work::read_parts(&self.board, request, &snapshot))))
@@ -208,7 +208,7 @@ impl DumpRun {
         request: &DumpRequest,
         partial: &Path,
         snapshot: &str,
-        proxy: &Proxy,
+        proxy: &PgDumpProxy,
     ) -> Result<String, DumpError> {
         let mut command = Command::new(request.programs.join("pg_dump"));
         command.args(["--format=directory", "--no-password", "--compress=0", "--jobs=2"]);

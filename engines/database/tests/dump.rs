@@ -173,7 +173,7 @@ fn rows_are_of_one_moment_while_others_write() {
         let [a, b] = ["public.a", "public.b"]
             .map(|name| dumped.index.tables.iter().find(|table| table.table == name).expect("there"));
         assert_eq!((a.rows, b.rows), (20_000, 20_000));
-        let digest_of_rows = |table: &database::dump::TableEntry| table.digest.clone();
+        let digest_of_rows = |table: &database::dump::ArchiveTable| table.digest.clone();
         assert_eq!(digest_of_rows(a), digest_of_rows(b), "both have seen the same updates");
     });
 }

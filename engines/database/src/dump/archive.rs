@@ -22,7 +22,7 @@ pub struct ArchiveIndex {
     /// Of this layout.
     pub version: u32,
     /// Tables whose rows are in frames.
-    pub tables: Vec<TableEntry>,
+    pub tables: Vec<ArchiveTable>,
 }
 
 /// The layout of `mh.index`.
@@ -30,7 +30,7 @@ const INDEX_VERSION: u32 = 1;
 
 /// A table of an archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TableEntry {
+pub struct ArchiveTable {
     /// Its quoted name with its schema.
     pub table: String,
     /// Its number in the source database.
@@ -46,12 +46,12 @@ pub struct TableEntry {
     /// The sum of the XXH3-128 of all rows, in hexadecimal: it does not depend on their order.
     pub digest: String,
     /// Units of whole rows that can be decompressed by themselves.
-    pub frames: Vec<FrameEntry>,
+    pub frames: Vec<ArchiveFrame>,
 }
 
 /// A compressed unit of a table's file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FrameEntry {
+pub struct ArchiveFrame {
     /// Where it begins in the file.
     pub offset: u64,
     /// Bytes in the file.

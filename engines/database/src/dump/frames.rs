@@ -1,7 +1,7 @@
 //! Rows of COPY's text as a chain of compressed units, each a whole number of rows, with what an index says of each.
 
 use super::DumpError;
-use super::archive::FrameEntry;
+use super::archive::ArchiveFrame;
 use codec::byte_buffer::ByteBuffer;
 use codec::format::{EncodeOptions, Encoder, Format, UnitLayout};
 use crew::pipeline::Pause;
@@ -38,18 +38,18 @@ pub struct PartBytes {
     /// Compressed units, one behind the other.
     pub bytes: Vec<u8>,
     /// What each is; offsets are within these bytes.
-    pub frames: Vec<FrameEntry>,
+    pub frames: Vec<ArchiveFrame>,
 }
 
 /// Takes rows in slices that end anywhere.
-pub struct FrameWriter {
+pub struct RowFrameWriter {
     encoder: Option<Box<dyn Encoder>>,
     compressed: ByteBuffer,
     rows: Vec<u8>,
     part: PartBytes,
 }
 
-impl FrameWriter {
+impl RowFrameWriter {
     /// For the rows of `table`.
     pub fn new(codec: &DumpCodec, table: &str) -> Result<Self, DumpError> {
         let failed = |cause| DumpError::Compress { table: table.to_owned(), cause };
@@ -106,7 +106,7 @@ impl FrameWriter {
             }
         }
         let stored = self.part.bytes.len() as u64 - offset;
-        self.part.frames.push(FrameEntry {
+        self.part.frames.push(ArchiveFrame {
             offset,
             stored,
             bytes: bytes as u64,
@@ -154,7 +154,7 @@ mod tests {
     fn units_are_whole_rows_whatever_the_slices_are() {
         let rows: Vec<u8> = (0..700_000).flat_map(|number| format!("{number}\tsome text\n").into_bytes()).collect();
         let codec = DumpCodec { format: None, level: 0 };
-        let mut writer = FrameWriter::new(&codec, "t").expect("no compressor");
+        let mut writer = RowFrameWriter::new(&codec, "t").expect("no compressor");
         for slice in rows.chunks(100_003) {
             writer.take(slice).expect("memory");
         }

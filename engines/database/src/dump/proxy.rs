@@ -4,7 +4,7 @@
 
 use super::statement::CopyOut;
 use super::table::Catalogue;
-use super::work::{Board, Stop, TableWork};
+use super::work::{Board, DumpStop, TableWork};
 use super::{DumpError, LOGIN};
 use parking_lot::Mutex;
 use std::io::{self, Read, Write};
@@ -59,7 +59,7 @@ impl Offer {
 }
 
 /// The socket.
-pub struct Proxy {
+pub struct PgDumpProxy {
     directory: PathBuf,
     socket: PathBuf,
     shared: Arc<SharedProxy>,
@@ -74,7 +74,7 @@ struct SharedProxy {
     kept: Mutex<Vec<PostgresRelay>>,
 }
 
-impl Proxy {
+impl PgDumpProxy {
     /// Listens in `directory`, which nobody else may enter.
     pub fn open(directory: &Path, address: ServerAddress, offer: Offer) -> Result<Self, DumpError> {
         let socket = directory.join(format!(".s.PGSQL.{PORT}"));
@@ -95,7 +95,7 @@ impl Proxy {
     }
 }
 
-impl Drop for Proxy {
+impl Drop for PgDumpProxy {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::SeqCst);
         // Wakes the thread that accepts.
@@ -135,7 +135,7 @@ impl SharedProxy {
                     DumpError::Server { what: "pass pg_dump's statements on".to_owned(), cause }
                 }
             };
-            self.offer.board.stop(Stop::Failed(stop));
+            self.offer.board.stop(DumpStop::Failed(stop));
         }
     }
 

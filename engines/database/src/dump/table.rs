@@ -61,23 +61,23 @@ impl Catalogue {
     }
 
     /// How it is read in parts of about `part_bytes`.
-    pub fn divide(&self, table: &CatalogueTable, part_bytes: u64) -> Division {
+    pub fn divide(&self, table: &CatalogueTable, part_bytes: u64) -> TableDivision {
         let parts = table.bytes / part_bytes.max(1);
         if !self.has_ranges || !table.is_heap || parts < 2 || table.pages < 2 {
-            return Division { pages: table.pages, pages_a_part: table.pages.max(1) };
+            return TableDivision { pages: table.pages, pages_a_part: table.pages.max(1) };
         }
-        Division { pages: table.pages, pages_a_part: (table.pages / parts).max(1) }
+        TableDivision { pages: table.pages, pages_a_part: (table.pages / parts).max(1) }
     }
 }
 
 /// A table's pages in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Division {
+pub struct TableDivision {
     pages: u64,
     pages_a_part: u64,
 }
 
-impl Division {
+impl TableDivision {
     /// How many parts.
     pub fn parts(self) -> u64 {
         self.pages.div_ceil(self.pages_a_part).max(1)
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn parts_follow_on_one_another_and_the_last_is_open() {
-        let division = Division { pages: 10, pages_a_part: 4 };
+        let division = TableDivision { pages: 10, pages_a_part: 4 };
         let copy = CopyOut { table: "public.t", columns: "(a, \"b c\")" };
         let statements: Vec<String> = (0..division.parts()).map(|part| division.statement(&copy, part)).collect();
         let from = "COPY (SELECT a, \"b c\" FROM ONLY public.t WHERE ctid >= ";
@@ -141,7 +141,7 @@ mod tests {
             format!("{from}'(0,0)'::pg_catalog.tid AND ctid < '(4,0)'::pg_catalog.tid) TO STDOUT")
         );
         assert_eq!(statements[2], format!("{from}'(8,0)'::pg_catalog.tid) TO STDOUT"));
-        let whole = Division { pages: 1, pages_a_part: 1 };
+        let whole = TableDivision { pages: 1, pages_a_part: 1 };
         assert_eq!(whole.statement(&copy, 0), "COPY public.t (a, \"b c\") TO STDOUT");
     }
 }

@@ -1,10 +1,10 @@
 //! Who reads which part of which table: a queue that pg_dump's requests fill and connections empty, and files in which parts come in order.
 //! A part waits in memory for its turn, so that no more parts are held than there are connections.
 
-use super::archive::{FrameEntry, TableEntry};
-use super::frames::{FrameWriter, PartBytes, append};
+use super::archive::{ArchiveFrame, ArchiveTable};
+use super::frames::{PartBytes, RowFrameWriter, append};
 use super::statement::CopyOut;
-use super::table::Division;
+use super::table::TableDivision;
 use super::{DumpError, DumpProgress, DumpRequest, connect, join};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -31,7 +31,7 @@ pub struct TableWork {
     /// Its number.
     pub oid: u32,
     /// Its parts.
-    pub division: Division,
+    pub division: TableDivision,
     /// Bytes of its storage.
     pub stored: u64,
     /// Where its rows go.
@@ -44,7 +44,7 @@ pub struct TableWork {
 struct TableFile {
     file: File,
     next: u64,
-    entry: TableEntry,
+    entry: ArchiveTable,
     digest: u128,
 }
 
@@ -55,7 +55,7 @@ struct Part {
 }
 
 /// Why a dump ends before its time.
-pub enum Stop {
+pub enum DumpStop {
     /// From outside.
     Interrupted,
     /// Something failed.
@@ -76,7 +76,7 @@ struct State {
     parts: VecDeque<Part>,
     tables: Vec<Arc<TableWork>>,
     is_complete: bool,
-    stop: Option<Stop>,
+    stop: Option<DumpStop>,
     cancellers: Vec<Canceller>,
 }
 
@@ -94,12 +94,12 @@ impl TableWork {
     pub fn new(
         copy: &CopyOut<'_>,
         oid: u32,
-        division: Division,
+        division: TableDivision,
         stored: u64,
         path: PathBuf,
     ) -> Result<Self, DumpError> {
         let file = File::create_new(&path).map_err(DumpError::file("create", &path))?;
-        let entry = TableEntry { table: copy.table.to_owned(), oid, ..TableEntry::default() };
+        let entry = ArchiveTable { table: copy.table.to_owned(), oid, ..ArchiveTable::default() };
         Ok(Self {
             name: copy.table.to_owned(),
             columns: copy.columns.to_owned(),
@@ -113,10 +113,10 @@ impl TableWork {
     }
 
     /// What the index says of it, once all parts are there.
-    pub fn entry(&self) -> io::Result<TableEntry> {
+    pub fn entry(&self) -> io::Result<ArchiveTable> {
         let file = self.file.lock();
         file.file.sync_all()?;
-        Ok(TableEntry { digest: format!("{:032x}", file.digest), ..file.entry.clone() })
+        Ok(ArchiveTable { digest: format!("{:032x}", file.digest), ..file.entry.clone() })
     }
 }
 
@@ -129,7 +129,7 @@ impl TableFile {
             self.entry.bytes += frame.bytes;
             let digest = u128::from_str_radix(&frame.digest, 16).unwrap_or(0);
             self.digest = self.digest.wrapping_add(digest);
-            self.entry.frames.push(FrameEntry { offset: before + frame.offset, ..frame.clone() });
+            self.entry.frames.push(ArchiveFrame { offset: before + frame.offset, ..frame.clone() });
         }
         self.entry.stored += part.bytes.len() as u64;
         self.next += 1;
@@ -164,7 +164,7 @@ impl Board {
     }
 
     /// Ends it; the first reason stands.
-    pub fn stop(&self, stop: Stop) {
+    pub fn stop(&self, stop: DumpStop) {
         let mut state = self.state.lock();
         state.stop.get_or_insert(stop);
         self.is_over.store(true, Ordering::Release);
@@ -184,15 +184,15 @@ impl Board {
 
     /// The value, or the end of the dump.
     pub fn ends_with<T>(&self, outcome: Result<T, DumpError>) -> Option<T> {
-        outcome.map_err(|error| self.stop(Stop::Failed(error))).ok()
+        outcome.map_err(|error| self.stop(DumpStop::Failed(error))).ok()
     }
 
     /// Why it ended early.
     pub fn fault(&self) -> Result<(), DumpError> {
         match self.state.lock().stop.take() {
             None => Ok(()),
-            Some(Stop::Interrupted) => Err(DumpError::Interrupted),
-            Some(Stop::Failed(error)) => Err(error),
+            Some(DumpStop::Interrupted) => Err(DumpError::Interrupted),
+            Some(DumpStop::Failed(error)) => Err(error),
         }
     }
 
@@ -270,7 +270,7 @@ pub fn read_parts(board: &Board, request: &DumpRequest, snapshot: &str) -> Resul
         };
         let copy = CopyOut { table: &part.table.name, columns: &part.table.columns };
         let statement = part.table.division.statement(&copy, part.number);
-        let mut frames = FrameWriter::new(&request.codec, &part.table.name)?;
+        let mut frames = RowFrameWriter::new(&request.codec, &part.table.name)?;
         let outcome = connection.copy_out(&statement, |bytes| {
             if board.is_over() {
                 return Err(io::ErrorKind::Interrupted.into());
