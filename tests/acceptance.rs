@@ -7,6 +7,7 @@ mod cli;
 mod corpus;
 mod corpus_made;
 mod crew;
+mod db;
 mod digests;
 mod faults;
 mod fit;

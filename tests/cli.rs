@@ -41,6 +41,7 @@ runners! {
     systime_does_and_says_what_is_written_down: "systime";
     fit_does_and_says_what_is_written_down: "fit";
     innodb_does_and_says_what_is_written_down: "innodb";
+    db_does_and_says_what_is_written_down: "db";
     mtwrite_does_and_says_what_is_written_down: "mtwrite";
     numa_does_and_says_what_is_written_down: "numa";
     bakeoff_does_and_says_what_is_written_down: "bakeoff";

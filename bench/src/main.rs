@@ -4,6 +4,7 @@
 
 mod corpus;
 mod crew;
+mod db;
 mod files;
 mod forecast;
 mod innodb;
@@ -84,7 +85,7 @@ fn main() -> ExitCode {
 #[derive(Args)]
 struct BenchArguments {
     /// The suite
-    #[arg(default_value = "tamp", value_parser = ["tamp", "files", "sum", "crew", "xjobs", "pstime", "systime", "fit", "timers", "sysstat", "innodb", "load", "memory"])]
+    #[arg(default_value = "tamp", value_parser = ["tamp", "files", "sum", "crew", "xjobs", "pstime", "systime", "fit", "timers", "sysstat", "innodb", "load", "memory", "db"])]
     suite: String,
     /// Small data and lists, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
@@ -230,6 +231,7 @@ fn run(arguments: &BenchArguments) -> Result<(), String> {
         "systime" => systime::run(arguments),
         "fit" => instruments::fit::run(arguments),
         "innodb" => innodb::run(arguments),
+        "db" => db::run(arguments),
         "load" => load::run(arguments),
         "memory" => memory::run(arguments),
         "sysstat" => instruments::sysstat::run(arguments),

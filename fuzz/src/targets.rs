@@ -33,6 +33,7 @@ pub mod round_trip_gz;
 pub mod round_trip_lz4;
 pub mod round_trip_xz;
 pub mod round_trip_zst;
+pub mod row_chunks;
 pub mod server_addresses;
 pub mod tar_index;
 pub mod tar_reader;
@@ -71,6 +72,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "innodb_page", run: innodb_page::run, seeds: innodb_page::seeds },
     Target { name: "lzma2", run: lzma2::run, seeds: lzma2::seeds },
     Target { name: "crc32c", run: crc32c::run, seeds: seeds::plain },
+    Target { name: "row_chunks", run: row_chunks::run, seeds: row_chunks::seeds },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
     Target { name: "fleet_envelopes", run: fleet_envelopes::run, seeds: fleet_envelopes::seeds },
     Target { name: "fleet_lines", run: fleet_lines::run, seeds: fleet_lines::seeds },

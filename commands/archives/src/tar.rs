@@ -25,11 +25,10 @@ mod totals;
 mod warnings;
 mod words;
 
-use ::archive::packed::LeaseShare;
 use args::TarArgs;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use crew::budget::{Lease, Request, Waiting};
+use crew::budget::{Lease, LeaseShare, Request, Waiting};
 use crew::pipeline::Executor;
 use mh_kit::context::{Context, signal_failure};
 use mh_kit::descriptors::hands_for_descriptors;

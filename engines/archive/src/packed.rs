@@ -10,7 +10,7 @@ use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
 use codec::format::DecodeLimits;
 use codec::lane::{Lane, LaneInput, LaneOutcome, LaneOutput, OutputCare, OutputTaker, SourceFate};
-use crew::budget::{Hand, HandBooks, Lease};
+use crew::budget::{Lease, LeaseShare};
 use crew::measures::Measures;
 use crew::pipeline::Staffing;
 use crew::tally::Tally;
@@ -18,58 +18,10 @@ use files::staged_file::Unfinished;
 use parking_lot::Mutex;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
 
 /// LIMIT: decoded blocks that wait to be read. More would only be memory: the decoder has slots of its own.
 const BLOCKS_AHEAD: usize = 2;
-
-/// A part of a run with books of its own: two pipelines work with the hands of one lease.
-pub struct LeaseShare<'a> {
-    lease: &'a dyn Lease,
-    taken: AtomicU64,
-    returned: AtomicU64,
-}
-
-impl<'a> LeaseShare<'a> {
-    /// Of a lease.
-    pub fn of(lease: &'a dyn Lease) -> Self {
-        Self { lease, taken: AtomicU64::new(0), returned: AtomicU64::new(0) }
-    }
-}
-
-impl Lease for LeaseShare<'_> {
-    fn take(&self) -> Hand {
-        let hand = self.lease.take();
-        // ORDER: counts alone; they are compared when all threads are home.
-        self.taken.fetch_add(1, Ordering::Relaxed);
-        hand
-    }
-
-    fn try_take(&self) -> Option<Hand> {
-        let hand = self.lease.try_take()?;
-        self.taken.fetch_add(1, Ordering::Relaxed);
-        Some(hand)
-    }
-
-    fn give_back(&self, hand: Hand) {
-        self.returned.fetch_add(1, Ordering::Relaxed);
-        self.lease.give_back(hand);
-    }
-
-    fn must_return(&self, hand: &Hand) -> bool {
-        self.lease.must_return(hand)
-    }
-
-    fn books(&self) -> HandBooks {
-        let (taken, returned) = (self.taken.load(Ordering::Relaxed), self.returned.load(Ordering::Relaxed));
-        HandBooks { taken, returned, lost: 0 }
-    }
-
-    fn inherited(&self) -> usize {
-        self.lease.inherited()
-    }
-}
 
 /// How an archive is decoded.
 pub struct Decoding<'a> {

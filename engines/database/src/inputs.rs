@@ -8,7 +8,7 @@ use codec::error::CodecError;
 use codec::format::DecodeLimits;
 use codec::lane::{Lane, LaneInput, LaneOutcome, LaneOutput, OutputCare, OutputTaker, SourceFate};
 use codec::{admission::FormatAdmission, compressed_reader::CompressedReader, registry};
-use crew::budget::{Budget, InProcess, Lease, Priority, Request, Weight};
+use crew::budget::{Budget, InProcess, Lease, LeaseShare, Priority, Request, Weight};
 use crew::measures::Slots;
 use crew::pipeline::{Executor, Staffing};
 use crew::tally::Tally;
@@ -184,7 +184,8 @@ fn decode(input: LaneInput, how: &InputReading<'_>, sender: SyncSender<Vec<u8>>,
     let slots = 2 * how.decoders + 2;
     let slots = Slots { given: slots, wanted: slots, hands_wanted: how.decoders };
     let staffing = Staffing { width: how.decoders, slots, lanes_at_once: 1, mode: Executor::Threaded };
-    decompress(&decompression, &staffing, how.lease, &how.tally.decoded);
+    // The connections work with hands of the same lease.
+    decompress(&decompression, &staffing, &LeaseShare::of(how.lease), &how.tally.decoded);
 }
 
 struct DecodedBytes {

@@ -96,7 +96,7 @@ pub struct LoadOutcome {
     pub connections: usize,
     /// Where the time went.
     pub clocks: LoadClocks,
-    /// What the server did for us, once a second.
+    /// What the server did for us, look by look.
     pub waits: WaitTally,
 }
 

@@ -102,6 +102,10 @@ pub trait LoadSession: Send {
     fn canceller(&self) -> Option<Canceller>;
     /// What the server calls it: PostgreSQL's PID, MySQL's number.
     fn number(&self) -> Option<u32>;
+    /// Whether it has got the server's lock of this name, which ends with the session. A session without such locks has it.
+    fn has_lock(&mut self, _name: &str) -> Result<bool, SessionFailure> {
+        Ok(true)
+    }
     /// Has the constraints checked that wait for the commit.
     fn check_deferred(&mut self) -> Result<(), SessionFailure> {
         Ok(())

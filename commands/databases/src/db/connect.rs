@@ -49,14 +49,14 @@ pub struct ConnectArgs {
 
 /// What the process was given besides its arguments.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct ServerSurroundings {
     servers: Environment,
     /// Whether variables or files name a server of either kind.
     names_postgres: bool,
     names_mysql: bool,
 }
 
-impl Surroundings {
+impl ServerSurroundings {
     /// Reads variables, and looks for files.
     pub fn look() -> Self {
         let mut servers = Environment::read(|name| variable(name)?.into_string().ok());
@@ -82,7 +82,7 @@ pub struct NamedDatabase {
 }
 
 /// Finds out which database is meant. The error is one of the command line.
-pub fn find(args: &ConnectArgs, surroundings: &Surroundings) -> Result<NamedDatabase, String> {
+pub fn find(args: &ConnectArgs, surroundings: &ServerSurroundings) -> Result<NamedDatabase, String> {
     if let Some(path) = sqlite_file(args) {
         if args.host.is_some() || args.port.is_some() || args.username.is_some() || args.password {
             return Err("a file of SQLite has no host, port, user or password".to_owned());
@@ -129,7 +129,7 @@ fn has_magic_of_sqlite(path: &Path) -> bool {
 }
 
 /// The address as the engine reads it.
-fn address_text(args: &ConnectArgs, surroundings: &Surroundings) -> Result<String, String> {
+fn address_text(args: &ConnectArgs, surroundings: &ServerSurroundings) -> Result<String, String> {
     let text = args.dbname.as_deref().unwrap_or_default();
     let is_whole = text.contains("://") || text.contains('=');
     if is_whole {
@@ -213,7 +213,11 @@ mod tests {
 
     #[test]
     fn a_name_belongs_to_the_server_that_is_set_up() {
-        let by = |names_postgres, names_mysql| Surroundings { names_postgres, names_mysql, ..Surroundings::default() };
+        let by = |names_postgres, names_mysql| ServerSurroundings {
+            names_postgres,
+            names_mysql,
+            ..ServerSurroundings::default()
+        };
         assert_eq!(address_text(&named("shop"), &by(true, false)).as_deref(), Ok("dbname='shop'"));
         assert_eq!(address_text(&named("shop"), &by(false, true)).as_deref(), Ok("mysql:///shop"));
         assert!(address_text(&named("shop"), &by(true, true)).is_err_and(|error| error.contains("--pg or --mariadb")));
@@ -238,7 +242,7 @@ mod tests {
         let by_socket = ConnectArgs { host: Some("/run/my sql".to_owned()), ..ConnectArgs::default() };
         assert_eq!(mysql_address(&by_socket, "x"), "mysql:///x?socket=%2Frun%2Fmy%20sql");
         let twice = ConnectArgs { port: Some(1), ..named("postgres://h/d") };
-        assert!(address_text(&twice, &Surroundings::default()).is_err());
+        assert!(address_text(&twice, &ServerSurroundings::default()).is_err());
     }
 
     #[test]
@@ -251,6 +255,6 @@ mod tests {
         std::fs::write(&path, b"something else, and long enough").expect("written");
         assert_eq!(sqlite_file(&named(path.to_str().expect("text"))), None);
         let with_port = ConnectArgs { port: Some(1), ..named("sqlite:x") };
-        assert!(find(&with_port, &Surroundings::default()).is_err());
+        assert!(find(&with_port, &ServerSurroundings::default()).is_err());
     }
 }

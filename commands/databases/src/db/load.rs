@@ -10,7 +10,7 @@ mod verdict;
 
 pub use args::{DbLoadArgs, EXAMPLES};
 
-use super::connect::{self, Surroundings};
+use super::connect::{self, ServerSurroundings};
 use super::stopping::EndingSignals;
 use ::load::cost::{ServerMeter, server_behind};
 use crew::budget::{Lease, Request, Waiting};
@@ -41,7 +41,7 @@ pub fn run(context: &mut Context, mut args: DbLoadArgs) -> Result<Outcome, Failu
     args.standing.settle(&context.settings.crew);
     let words = args.words().map_err(usage)?;
     let format = args.rows.format(&words.inputs).map_err(usage)?;
-    let named = connect::find(&args.connect, &Surroundings::look()).map_err(usage)?;
+    let named = connect::find(&args.connect, &ServerSurroundings::look()).map_err(usage)?;
     for warning in &named.warnings {
         context.messages.warning(NAME, warning, &[]);
     }

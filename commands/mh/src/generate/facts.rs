@@ -40,6 +40,8 @@ const PAGES: &[(&str, PageFacts)] = &[
     ("mh-mv", PageFacts { environment: WITH_BACKUPS, exit_status: TREE_EXITS, see_also: &["mv(1)"], ..SHARING }),
     ("mh-rm", PageFacts { exit_status: TREE_EXITS, see_also: &["rm(1)"], ..SHARING }),
     ("mh-sum", PageFacts { exit_status: SUM_EXITS, see_also: SUMS, ..SHARING }),
+    ("mh-db", PageFacts { exit_status: DB_EXITS, ..SHARING }),
+    ("mh-db-load", PageFacts { exit_status: DB_EXITS, see_also: LOADERS, ..SHARING }),
     ("mh-innodb", PageFacts { exit_status: INNODB_EXITS, see_also: &["innochecksum(1)"], ..SHARING }),
     (
         "mh-mtwrite",
@@ -118,6 +120,13 @@ const SUM_EXITS: &[Fact] = &[
     ("1", "A file could not be read, or is not as its line says; with --exact also a file that no line names."),
     USAGE,
 ];
+const DB_EXITS: &[Fact] = &[
+    ("0", "All rows are in the table."),
+    ("1", "Rows are missing: what is kept is printed."),
+    ("2", "Wrong command line, no connection, no right; nothing was begun."),
+    ("130", "Interrupted: what is kept is printed."),
+];
+const LOADERS: &[&str] = &["psql(1)", "mariadb-import(1)", "sqlite3(1)"];
 const INNODB_EXITS: &[Fact] = &[
     ("0", "No page is corrupt. How many are not checkable is printed."),
     ("1", "A page is corrupt."),

@@ -67,6 +67,17 @@ impl LoadClocks {
     }
 }
 
+/// Ends the load if its thread panics: others would wait for it for ever.
+pub(super) struct PanicEnds<'a>(pub &'a LoadControl);
+
+impl Drop for PanicEnds<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.interrupt();
+        }
+    }
+}
+
 /// LIMIT: for a server to take the wish to end a statement.
 const CANCEL_WITHIN: Duration = Duration::from_secs(5);
 

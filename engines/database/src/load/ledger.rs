@@ -3,7 +3,9 @@
 
 use crate::chunks::RowChunk;
 use crate::error::LoadFailure;
-use crate::target::TableTarget;
+use crate::target::{LoadSession, TableTarget};
+use parking_lot::Mutex;
+use wire::Protocol;
 
 /// Rows of one input that lie beside each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,10 +64,11 @@ pub struct SourceFacts {
 }
 
 /// The ledger of a load.
-#[derive(Debug)]
 pub struct ChunkLedger {
     table: String,
     done: Vec<LoadedRange>,
+    /// Has a lock of the server that a second load of the table waits for in vain.
+    _guard: Mutex<Box<dyn LoadSession>>,
 }
 
 /// LIMIT: bytes of a name in PostgreSQL, and characters in MySQL, less what stands before it.
@@ -82,6 +85,7 @@ impl ChunkLedger {
             "create table if not exists {table} (input integer not null, first_byte bigint not null, end_byte bigint not null, \
              first_line bigint not null, line_count bigint not null, row_count bigint not null, source text)"
         ))?;
+        guard(target, session.as_mut(), &table)?;
         let rows = target.rows_of(&format!(
             "select input, first_byte, end_byte, first_line, line_count, row_count, source from {table}"
         ))?;
@@ -97,7 +101,7 @@ impl ChunkLedger {
                 session.execute(&format!("insert into {table} values ({values})"))?;
             }
         }
-        Ok(Self { table, done: merged(done) })
+        Ok(Self { table, done: merged(done), _guard: Mutex::new(session) })
     }
 
     /// What is done.
@@ -120,6 +124,20 @@ impl ChunkLedger {
     pub fn drop_with(&self, target: &TableTarget) -> Result<(), LoadFailure> {
         Ok(target.open()?.execute(&format!("drop table {}", self.table))?)
     }
+}
+
+/// Waits until no load of the table is under way: for a moment, since one that was killed may still commit its last chunk.
+fn guard(target: &TableTarget, session: &mut dyn LoadSession, table: &str) -> Result<(), LoadFailure> {
+    if !session.has_lock(table)? {
+        return Err(LoadFailure::Database("another load of this table is under way".to_owned()));
+    }
+    let waits: &[String] = match target.protocol() {
+        // One writer, whose locks end with it.
+        None => &[],
+        Some(Protocol::Postgres) => &[format!("begin; lock table {table} in share mode; commit")],
+        Some(Protocol::MySql) => &[format!("lock tables {table} write"), "unlock tables".to_owned()],
+    };
+    Ok(waits.iter().try_for_each(|statement| session.execute(statement))?)
 }
 
 impl SourceFacts {

@@ -93,10 +93,7 @@ fn divide(
         let message = refusals.into_iter().next().map(|refusal| refusal.message).unwrap_or_default();
         return refused.push((part, message));
     }
-    let known: Vec<(usize, String)> = refusals
-        .into_iter()
-        .filter_map(|RowRefusal { row, message }| Some((row.filter(|row| *row < rows.len())?, message)))
-        .collect();
+    let known: Vec<usize> = refusals.iter().filter_map(|refusal| refusal.row.filter(|row| *row < rows.len())).collect();
     if known.is_empty() {
         let middle = rows[rows.len() / 2].start;
         left.extend([middle..part.end, part.start..middle]);
@@ -104,11 +101,11 @@ fn divide(
     }
     let mut begin = part.start;
     let mut parts = Vec::new();
-    for (number, message) in known {
+    for number in known {
         let row = rows[number].clone();
-        parts.push(begin..row.start);
+        // It is tried alone: a good row is not put aside because lines were counted in another way.
+        parts.extend([begin..row.start, row.clone()]);
         begin = row.end;
-        refused.push((row, message));
     }
     parts.push(begin..part.end);
     // The first is the last that was put there.

@@ -1,6 +1,6 @@
 //! The reader: all inputs in their order, cut into chunks, what an earlier load has done passed over.
 
-use super::control::{LoadClocks, LoadControl};
+use super::control::{LoadClocks, LoadControl, PanicEnds};
 use super::ledger::{ChunkLedger, LoadedRange};
 use super::{HeaderUse, TableLoad};
 use crate::chunks::{ChunkCutter, CutFailure, RowPlace};
@@ -13,6 +13,7 @@ use sys::cpu_clock::thread_cpu_ns;
 
 /// Reads all inputs; ends the load if one is not what it should be.
 pub fn read_all(load: &TableLoad<'_>, control: &LoadControl, ledger: Option<&ChunkLedger>) -> LoadClocks {
+    let _panic_ends = PanicEnds(control);
     let mut clocks = LoadClocks::default();
     let cpu_before = thread_cpu_ns();
     for input in 0..load.inputs.len() {

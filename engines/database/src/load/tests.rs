@@ -331,6 +331,37 @@ fn two_connections_that_wait_for_each_other_are_found() {
     assert_eq!(database.one("select count(*) from t"), "0");
 }
 
+/// The second would load every row again.
+#[test]
+fn two_loads_with_a_ledger_do_not_run_at_once() {
+    let databases = [postgres(), mariadb(&[])];
+    for database in databases.into_iter().flatten() {
+        database.execute(TABLE);
+        let sources = [SourceFacts { name: "a".to_owned(), version: "1".to_owned() }];
+        let target = database.target("t");
+        let first = ChunkLedger::open(&target, &sources).expect("nobody else");
+        let second = ChunkLedger::open(&target, &sources).err().expect("the first is there");
+        assert!(second.to_string().contains("another load of this table is under way"), "{second}");
+        drop(first);
+        ChunkLedger::open(&target, &sources).expect("nobody else");
+    }
+}
+
+/// Gives bytes of a file that gzip has made.
+#[test]
+fn a_compressed_file_is_loaded_with_the_hands_of_the_load() {
+    let Some(database) = postgres() else { return };
+    let Some(gzip) = testkit::program::TestProgram::find("gzip") else { return left_out("gzip is not installed") };
+    database.execute(TABLE);
+    let packed = gzip.run(["-c"], rows().as_bytes()).expect("gzip starts").stdout_of_success();
+    let path = database.place.join("a.gz");
+    std::fs::write(&path, packed).expect("written");
+    let inputs = [LoadInput::Path(path)];
+    let (outcome, _) = Trial::of(&inputs).run(&database);
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    is_whole(&database);
+}
+
 #[test]
 fn a_row_of_many_megabytes_is_loaded_within_a_small_bound() {
     let Some(database) = postgres() else { return };

@@ -1,4 +1,4 @@
-//! Once a second: what the server does for each of our connections, as it says itself; and whether two of them wait for each other without the server
+//! Four times a second: what the server does for each of our connections, as it says itself; and whether two of them wait for each other without the server
 //! being able to know. Asks on a connection of its own.
 
 use super::control::LoadControl;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use wire::{Connection, Protocol};
 
 /// How often it is asked.
-const EVERY: Duration = Duration::from_secs(1);
+const EVERY: Duration = Duration::from_millis(250);
 
 /// What a connection of ours was seen at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! A connection's thread: takes chunks, loads each within a transaction, holds a hand while the server works. After a conflict a chunk is sent again if
 //! it has a transaction of its own.
 
-use super::control::{LoadClocks, LoadControl};
+use super::control::{LoadClocks, LoadControl, PanicEnds};
 use super::ledger::{ChunkLedger, LoadedRange};
 use super::narrowing::{Narrowed, load_narrowing, put_away, refused_left};
 use super::{Commit, TableLoad};
@@ -32,6 +32,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(20);
 
 /// Works until there are no chunks, or the load has failed.
 pub fn work(shared: &LoadShared<'_, '_>) -> LoadClocks {
+    let _panic_ends = PanicEnds(shared.control);
     let cpu_before = thread_cpu_ns();
     let mut clocks = LoadClocks::default();
     if let Err(error) = with_session(shared, &mut clocks) {

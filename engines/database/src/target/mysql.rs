@@ -116,6 +116,9 @@ pub(super) struct MySqlLoad {
 /// LIMIT: warnings that the server keeps of one statement; more rows than these are looked for one by one.
 const WARNINGS_KEPT: usize = 65_535;
 
+/// LIMIT: for another load to end, which may have been killed.
+const LOCK_SECONDS: u32 = 10;
+
 /// LIMIT: bytes of one INSERT, far below the usual max_allowed_packet.
 const INSERT_BYTES: usize = 1 << 20;
 
@@ -252,6 +255,11 @@ impl LoadSession for MySqlLoad {
 
     fn canceller(&self) -> Option<Canceller> {
         Some(self.connection.canceller())
+    }
+
+    fn has_lock(&mut self, name: &str) -> Result<bool, SessionFailure> {
+        let sql = format!("select get_lock(md5(concat(database(), {})), {LOCK_SECONDS})", literal(name));
+        Ok(list(&mut self.connection, &sql).map_err(failure)?.first().is_some_and(|got| got == "1"))
     }
 
     fn number(&self) -> Option<u32> {

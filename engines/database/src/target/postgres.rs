@@ -2,12 +2,15 @@
 
 use super::{LoadSession, RowRefusal, SessionFailure, TableFacts, TableRequest, TableTarget, failure, quoted, said};
 use crate::error::LoadFailure;
-use crate::rows::RowFormat;
+use crate::rows::{RowFormat, without_line_end};
 use memchr::memchr_iter;
 use wire::{Canceller, Connection, ServerError, WireError};
 
 /// PostgreSQL 18 reads `\.` in CSV as data.
 const MARKER_IS_DATA_FROM: u32 = 18;
+
+/// LIMIT: for another load to end, which may have been killed.
+const LOCK_TIMEOUT: &str = "set lock_timeout = '10s'";
 
 /// What a table is. Nothing is changed.
 pub(super) fn facts(connection: &mut Connection, request: &TableRequest) -> Result<TableFacts, LoadFailure> {
@@ -161,6 +164,15 @@ impl LoadSession for PostgresLoad {
         Some(self.connection.canceller())
     }
 
+    fn has_lock(&mut self, name: &str) -> Result<bool, SessionFailure> {
+        self.execute(LOCK_TIMEOUT)?;
+        match self.connection.execute(&format!("select pg_advisory_lock(hashtextextended({}, 0))", literal(name))) {
+            Ok(_) => Ok(true),
+            Err(WireError::Server(error)) if error.sqlstate() == "55P03" => Ok(false),
+            Err(error) => Err(failure(error)),
+        }
+    }
+
     fn number(&self) -> Option<u32> {
         Some(self.connection.server_pid())
     }
@@ -199,14 +211,18 @@ fn column_of<'a>(context: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The row that a line belongs to, from 0. The server counts line ends within quotes, and not those behind a backslash.
+/// COMPAT: within quotes it counts only the first byte of the line end that the first row has, which it takes for `\r` until that row has ended.
 fn row_of_line(format: &RowFormat, rows: &[u8], line: usize) -> Option<usize> {
     if let RowFormat::Text(_) = format {
         return format.rows(rows).nth(line.checked_sub(1)?).map(|_| line - 1);
     }
+    let first_end = format.rows(rows).next()?.end;
+    let usual = if rows[..first_end].ends_with(b"\r\n") { b'\r' } else { b'\n' };
     let mut last_line = 0;
     format.rows(rows).position(|row| {
-        let ends = memchr_iter(b'\n', &rows[row.clone()]).count();
-        last_line += if rows[row.end - 1] == b'\n' { ends } else { ends + 1 };
+        let counted = if row.start == 0 { b'\r' } else { usual };
+        let content = without_line_end(&rows[row]);
+        last_line += memchr_iter(counted, content).count() + 1;
         last_line >= line
     })
 }
@@ -231,6 +247,10 @@ mod tests {
         let rows = b"1\n\"a\nb\nc\"\n3\n4";
         let found: Vec<_> = (1..=7).map(|line| row_of_line(&csv, rows, line)).collect();
         assert_eq!(found, [Some(0), Some(1), Some(1), Some(1), Some(2), Some(3), None]);
+        let found: Vec<_> = (1..=3).map(|line| row_of_line(&csv, b"\"a\nb\"\n2\n3\n", line)).collect();
+        assert_eq!(found, [Some(0), Some(1), Some(2)], "line ends of the first row are not counted");
+        let found: Vec<_> = (1..=3).map(|line| row_of_line(&csv, b"1\r\n\"\n\r\"\r\n3\r\n", line)).collect();
+        assert_eq!(found, [Some(0), Some(1), Some(1)]);
         let text = RowFormat::Text(TextFormat::default());
         assert_eq!((row_of_line(&text, b"a\\\nb\nc\n", 2), row_of_line(&text, b"a\n", 2)), (Some(1), None));
     }

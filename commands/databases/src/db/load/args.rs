@@ -26,14 +26,6 @@ pub struct DbLoadArgs {
     #[arg(value_names = ["TABLE", "FILE"], required = true, num_args = 2..)]
     words: Vec<PathBuf>,
 
-    /// Which database.
-    #[command(flatten)]
-    pub connect: ConnectArgs,
-
-    /// How rows are written.
-    #[command(flatten)]
-    pub rows: RowArgs,
-
     /// Columns that values are for, in their order (default: those of the table)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     columns: Vec<String>,
@@ -77,6 +69,14 @@ pub struct DbLoadArgs {
     /// Print errors only
     #[arg(short = 'q', long)]
     pub quiet: bool,
+
+    /// Which database.
+    #[command(flatten)]
+    pub connect: ConnectArgs,
+
+    /// How rows are written.
+    #[command(flatten)]
+    pub rows: RowArgs,
 }
 
 /// Refused rows.

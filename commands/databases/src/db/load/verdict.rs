@@ -39,6 +39,9 @@ pub struct LoadVerdict {
 /// LIMIT: a shorter load has been looked at too seldom.
 const SHORT: Duration = Duration::from_millis(1500);
 
+/// LIMIT: fewer looks at the server show nothing.
+const LOOKS_LEAST: u64 = 5;
+
 /// From this share on something binds.
 const BINDS: f64 = 0.5;
 
@@ -86,8 +89,9 @@ fn by_input(measures: &LoadMeasures<'_>, waited: f64) -> (&'static str, String) 
 
 fn by_server(measures: &LoadMeasures<'_>) -> (&'static str, String) {
     let waits = measures.waits;
-    let Some((most, _)) = waits.seen.iter().max_by_key(|(_, count)| **count) else {
-        return ("server", "bound by the server; what it waited for is not known".to_owned());
+    let most = waits.seen.iter().max_by_key(|(_, count)| **count).filter(|_| waits.looks() >= LOOKS_LEAST);
+    let Some((most, _)) = most else {
+        return ("server", "bound by the server; it was seen too seldom to tell what it waited for".to_owned());
     };
     let share = terminal::percentage_whole(waits.share(most));
     let backends = mh_kit::report::counted(measures.connections as u64, "connection");

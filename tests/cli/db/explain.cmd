@@ -1,0 +1,2 @@
+# The plan of a load into SQLite, which is not carried out; then the same with a row that is refused, and put aside.
+mh load sqlite:base.db read-write prepare --table-size 1 2>/dev/null; printf '5,5,c,p\n' > a.csv; MH_CREW_DIR= mh db load -d base.db sbtest1 a.csv --explain; printf '6,6,c\n' >> a.csv; mh db load -d base.db sbtest1 a.csv; mh db load -q -d base.db sbtest1 a.csv --reject bad.csv; cat bad.csv bad.csv.log

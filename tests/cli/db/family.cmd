@@ -1,0 +1,2 @@
+# The commands of the family.
+mh db -h

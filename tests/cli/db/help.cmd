@@ -1,0 +1,2 @@
+# The short help.
+mh db load -h
