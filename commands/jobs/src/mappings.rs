@@ -34,8 +34,8 @@ pub struct MappingArgs {
 }
 
 impl MappingArgs {
-    fn choice(&self) -> MappingChoice {
-        MappingChoice { bytes_min: self.min_size.max(1), has_files_for_reading: self.all }
+    fn choice(&self, is_by_flags: bool) -> MappingChoice {
+        MappingChoice { bytes_min: self.min_size.max(1), has_files_for_reading: self.all, is_by_flags }
     }
 
     /// How text looks.
@@ -48,15 +48,15 @@ impl MappingArgs {
         format!("mapping of {} or more", terminal::bytes(self.min_size))
     }
 
-    /// Looks at each process; those that cannot be looked at are reported.
-    pub fn look_at_all(&self, context: &Context, name: &'static str) -> LookedAt {
+    /// Looks at each process; those that cannot be looked at are reported. `is_by_flags`: locked and unlocked areas are apart.
+    pub fn look_at_all(&self, context: &Context, name: &'static str, is_by_flags: bool) -> LookedAt {
         let mut looked_at = LookedAt { processes: Vec::new(), failures: 0 };
         for (at, &pid) in self.pids.iter().enumerate() {
             // Typed twice, it is one process all the same.
             if self.pids[..at].contains(&pid) {
                 continue;
             }
-            match look(&context.host, pid, self.choice()) {
+            match look(&context.host, pid, self.choice(is_by_flags)) {
                 Ok(process) => looked_at.processes.push(process),
                 Err(error) => {
                     looked_at.failures += 1;

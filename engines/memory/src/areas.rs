@@ -32,6 +32,8 @@ pub struct MemoryArea {
     pub swapped_bytes: u64,
     /// Whether the kernel may not take its pages (mlock).
     pub is_locked: bool,
+    /// Whether transparent huge pages are wanted (`MADV_HUGEPAGE`) or not (`MADV_NOHUGEPAGE`); none if nothing was advised.
+    pub wants_huge: Option<bool>,
 }
 
 impl MemoryArea {
@@ -140,7 +142,12 @@ fn note(area: &mut MemoryArea, name: &str, value: &str) {
             area.huge_bytes = area.huge_bytes.saturating_add(bytes());
         }
         "Swap" => area.swapped_bytes = bytes(),
-        "VmFlags" => area.is_locked = value.split_ascii_whitespace().any(|flag| flag == "lo"),
+        "VmFlags" => value.split_ascii_whitespace().for_each(|flag| match flag {
+            "lo" => area.is_locked = true,
+            "hg" => area.wants_huge = Some(true),
+            "nh" => area.wants_huge = Some(false),
+            _ => {}
+        }),
         _ => {}
     }
 }
@@ -159,7 +166,7 @@ mod tests {
         VmFlags: rd wr sh mr mw me ms lo sd \n\
         7f0040000000-7f0080000000 rw-p 00000000 00:0f 5 /anon_hugepage (deleted)\n\
         KernelPageSize:     2048 kB\nRss:                   0 kB\nPrivate_Hugetlb: 4096 kB\nShared_Hugetlb: 0 kB\n\
-        VmFlags: rd wr ht sd\n";
+        VmFlags: rd wr ht sd nh\n";
 
     #[test]
     fn fields_are_read_in_bytes() {
@@ -173,6 +180,7 @@ mod tests {
         let huge = &areas[1];
         assert_eq!((huge.page_bytes, huge.resident_bytes), (2 << 20, 4 << 20), "huge pages are not in Rss");
         assert!(!huge.is_locked && !huge.is_shared());
+        assert_eq!((shared.wants_huge, huge.wants_huge), (None, Some(false)));
     }
 
     #[test]

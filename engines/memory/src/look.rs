@@ -17,6 +17,8 @@ pub struct MappingChoice {
     pub bytes_min: u64,
     /// Whether files that are mapped for reading alone count.
     pub has_files_for_reading: bool,
+    /// Whether areas of a mapping that differ in locking or in the advice on huge pages are judged apart, if they are large enough.
+    pub is_by_flags: bool,
 }
 
 /// One large mapping. Sizes are in bytes.
@@ -44,12 +46,17 @@ pub struct LargeMapping {
     pub policies: BTreeSet<String>,
     /// Bytes on each node that has any.
     pub nodes: BTreeMap<u32, u64>,
+    /// Bytes of areas that are part of the same mapping, have other flags, and are too small to be looked at.
+    pub beside_bytes: u64,
     /// `rw-p` and the like.
     #[serde(skip)]
     pub access: String,
     /// The file's number; 0 is no file.
     #[serde(skip)]
     pub inode: u64,
+    /// Advice on huge pages, of its first area.
+    #[serde(skip)]
+    pub wants_huge: Option<bool>,
 }
 
 impl LargeMapping {
@@ -70,6 +77,8 @@ impl LargeMapping {
             page_bytes: area.page_bytes,
             policies: BTreeSet::new(),
             nodes: BTreeMap::new(),
+            beside_bytes: 0,
+            wants_huge: area.wants_huge,
             inode: area.inode,
             access: area.access,
             name: area.name,
@@ -85,8 +94,12 @@ impl LargeMapping {
             && self.page_bytes == area.page_bytes
     }
 
-    fn join(&mut self, area: MemoryArea) {
-        let more = Self::of(area);
+    /// Whether `area` is treated as this is. Meant for mappings of areas that all are.
+    fn has_flags_of(&self, area: &MemoryArea) -> bool {
+        (self.locked_bytes > 0) == area.is_locked && self.wants_huge == area.wants_huge
+    }
+
+    fn join(&mut self, more: Self) {
         self.bytes = self.bytes.saturating_add(more.bytes);
         self.resident_bytes = self.resident_bytes.saturating_add(more.resident_bytes);
         self.swapped_bytes = self.swapped_bytes.saturating_add(more.swapped_bytes);
@@ -174,20 +187,59 @@ const NO_SUCH_PROCESS: i32 = 3;
 /// The chosen mappings of a text of smaps, and whether it has any areas at all.
 pub fn large_mappings(smaps: impl BufRead, choice: MappingChoice) -> io::Result<(Vec<LargeMapping>, bool)> {
     let (mut mappings, mut has_areas) = (Vec::new(), false);
-    let mut under_way: Option<LargeMapping> = None;
+    let mut under_way: Option<MappingParts> = None;
     for area in AreaReader::new(smaps) {
         let area = area?;
         has_areas = true;
         match &mut under_way {
-            Some(mapping) if mapping.goes_on_with(&area) => mapping.join(area),
+            Some(parts) if parts.whole.goes_on_with(&area) => parts.join(area, choice),
             _ => {
-                mappings.extend(under_way.take().filter(|mapping| mapping.is_chosen(choice)));
-                under_way = area.is_accessible().then(|| LargeMapping::of(area));
+                mappings.extend(under_way.take().into_iter().flat_map(|parts| parts.chosen(choice)));
+                under_way = area.is_accessible().then(|| MappingParts::of(area));
             }
         }
     }
-    mappings.extend(under_way.filter(|mapping| mapping.is_chosen(choice)));
+    mappings.extend(under_way.into_iter().flat_map(|parts| parts.chosen(choice)));
     Ok((mappings, has_areas))
+}
+
+/// A mapping while its areas are read: as a whole, and in parts of the same flags. A program's pool and what lies beside it by chance
+/// are one mapping to `goes_on_with`, but only the pool is locked.
+struct MappingParts {
+    whole: LargeMapping,
+    part: LargeMapping,
+    large: Vec<LargeMapping>,
+}
+
+impl MappingParts {
+    fn of(area: MemoryArea) -> Self {
+        let part = LargeMapping::of(area);
+        Self { whole: part.clone(), part, large: Vec::new() }
+    }
+
+    fn join(&mut self, area: MemoryArea, choice: MappingChoice) {
+        let has_same_flags = self.part.has_flags_of(&area);
+        let more = LargeMapping::of(area);
+        self.whole.join(more.clone());
+        if has_same_flags {
+            self.part.join(more);
+        } else {
+            let ended = std::mem::replace(&mut self.part, more);
+            self.large.extend(Some(ended).filter(|part| choice.is_by_flags && part.is_chosen(choice)));
+        }
+    }
+
+    /// Its large parts, or all of it if no part is large enough by itself.
+    fn chosen(self, choice: MappingChoice) -> Vec<LargeMapping> {
+        let Self { whole, part, mut large } = self;
+        large.extend(Some(part).filter(|part| choice.is_by_flags && part.is_chosen(choice)));
+        let chosen_bytes = large.iter().fold(0_u64, |sum, part| sum.saturating_add(part.bytes));
+        match large.first_mut() {
+            Some(first) => first.beside_bytes = whole.bytes.saturating_sub(chosen_bytes),
+            None => large.extend(Some(whole).filter(|whole| whole.is_chosen(choice))),
+        }
+        large
+    }
 }
 
 fn place(host: &Host, path: &Path, mappings: &mut [LargeMapping]) -> io::Result<()> {
@@ -222,7 +274,8 @@ mod tests {
     use super::*;
     use testkit::fake_machine::FakeMachine;
 
-    const ANY: MappingChoice = MappingChoice { bytes_min: 0x3000, has_files_for_reading: false };
+    const ANY: MappingChoice = MappingChoice { bytes_min: 0x3000, has_files_for_reading: false, is_by_flags: false };
+    const BY_FLAGS: MappingChoice = MappingChoice { is_by_flags: true, ..ANY };
 
     fn area(start: u64, end: u64, what: &str, resident_kb: u64, flags: &str) -> String {
         format!("{start:x}-{end:x} {what}\nKernelPageSize: 4 kB\nRss: {resident_kb} kB\nVmFlags: rd wr {flags}\n")
@@ -244,6 +297,30 @@ mod tests {
     }
 
     #[test]
+    fn a_large_area_is_not_judged_by_neighbours_with_other_flags() {
+        let what = "rw-p 0 0 0 ";
+        let text = area(0x1000, 0x9000, what, 32, "lo") + &area(0x9000, 0xb000, what, 0, "");
+        let mappings = chosen(&text, BY_FLAGS);
+        assert_eq!(mappings.len(), 1);
+        assert_eq!((mappings[0].bytes, mappings[0].missing_bytes(), mappings[0].locked_bytes), (0x8000, 0, 0x8000));
+        assert_eq!(mappings[0].beside_bytes, 0x2000);
+        // Two areas of the same flags are one, whatever policy divides them.
+        let text = text + &area(0xb000, 0xf000, what, 16, "") + &area(0xf000, 0x12000, what, 12, "hg");
+        let found: Vec<_> =
+            chosen(&text, BY_FLAGS).iter().map(|one| (one.address, one.bytes, one.beside_bytes)).collect();
+        assert_eq!(found, [(0x1000, 0x8000, 0), (0x9000, 0x6000, 0), (0xf000, 0x3000, 0)]);
+    }
+
+    /// Nothing large escapes the proof because locking has cut it into small areas.
+    #[test]
+    fn areas_that_are_all_too_small_are_judged_together() {
+        let what = "rw-p 0 0 0 ";
+        let text = area(0x1000, 0x3000, what, 8, "lo") + &area(0x3000, 0x5000, what, 4, "");
+        assert_eq!(chosen(&text, BY_FLAGS), chosen(&text, ANY));
+        assert_eq!(chosen(&text, BY_FLAGS).len(), 1);
+    }
+
+    #[test]
     fn a_gap_another_file_or_other_rights_divide() {
         let text = area(0x1000, 0x3000, "rw-p 0 0 0 ", 8, "")
             + &area(0x4000, 0x6000, "rw-p 0 0 0 ", 8, "")
@@ -251,7 +328,7 @@ mod tests {
             + &area(0x8000, 0xa000, "rw-s 0 0 6 /b", 8, "")
             + &area(0xa000, 0xc000, "r--s 0 0 6 /b", 8, "");
         assert_eq!(chosen(&text, ANY), [], "each is smaller than asked for");
-        assert_eq!(chosen(&text, MappingChoice { bytes_min: 0x2000, has_files_for_reading: true }).len(), 5);
+        assert_eq!(chosen(&text, MappingChoice { bytes_min: 0x2000, has_files_for_reading: true, ..ANY }).len(), 5);
     }
 
     #[test]
@@ -305,7 +382,7 @@ mod tests {
 
     #[test]
     fn this_process_is_understood() {
-        let choice = MappingChoice { bytes_min: 4096, has_files_for_reading: true };
+        let choice = MappingChoice { bytes_min: 4096, has_files_for_reading: true, ..ANY };
         let found = look(&Host::real(), std::process::id(), choice).expect("one may look at oneself");
         assert!(found.mappings.iter().any(|mapping| mapping.resident_bytes > 0 && mapping.page_bytes == 4096));
         assert!(found.mappings.iter().all(|mapping| mapping.resident_bytes <= mapping.bytes), "{found:?}");

@@ -214,7 +214,7 @@ fn nameless_file(directory: &PathBuf, bytes: u64) -> io::Result<OwnedFd> {
 
 /// What smaps and numa_maps say of the range; nothing where they cannot be read.
 fn facts(range: &MemoryRange) -> RangeFacts {
-    let choice = MappingChoice { bytes_min: 1, has_files_for_reading: true };
+    let choice = MappingChoice { bytes_min: 1, has_files_for_reading: true, is_by_flags: false };
     let Ok(process) = look(&Host::real(), std::process::id(), choice) else { return RangeFacts::default() };
     let begin = range.address() as u64;
     let is_part =

@@ -18,12 +18,17 @@ pub struct ResidencyVerdict {
     pub missing_bytes: u64,
     /// Bytes of them in swap space.
     pub swapped_bytes: u64,
+    /// Bytes that were not judged: smaller areas beside them with other flags.
+    pub beside_bytes: u64,
+    /// Processes without a large mapping.
+    pub without_mappings: usize,
 }
 
 impl ResidencyVerdict {
     /// Judges all mappings of all processes together.
     pub fn on(processes: &[ProcessMappings]) -> Self {
-        let mut verdict = Self::default();
+        let without_mappings = processes.iter().filter(|process| process.mappings.is_empty()).count();
+        let mut verdict = Self { without_mappings, ..Self::default() };
         processes.iter().flat_map(|process| &process.mappings).for_each(|mapping| verdict.add(mapping));
         verdict
     }
@@ -35,11 +40,12 @@ impl ResidencyVerdict {
         self.bytes = self.bytes.saturating_add(mapping.bytes);
         self.missing_bytes = self.missing_bytes.saturating_add(mapping.missing_bytes());
         self.swapped_bytes = self.swapped_bytes.saturating_add(mapping.swapped_bytes);
+        self.beside_bytes = self.beside_bytes.saturating_add(mapping.beside_bytes);
     }
 
-    /// Whether that proves what was asked for. Of no mapping nothing is proved.
+    /// Whether that proves what was asked for. Of a process without a mapping nothing is proved.
     pub fn is_proof(&self, wants_lock: bool) -> bool {
-        self.mappings > 0 && self.incomplete == 0 && (!wants_lock || self.unlocked == 0)
+        self.mappings > 0 && self.without_mappings == 0 && self.incomplete == 0 && (!wants_lock || self.unlocked == 0)
     }
 }
 
@@ -64,6 +70,13 @@ mod tests {
         assert!(!torn.is_proof(false) && !torn.is_proof(true));
         assert_eq!((torn.incomplete, torn.missing_bytes), (1, 4096));
         assert!(verdict(vec![mapping(8192, 8192, 8192)]).is_proof(true));
+    }
+
+    #[test]
+    fn a_process_without_a_mapping_is_no_proof() {
+        let of = |mappings| ProcessMappings { pid: 1, command: String::new(), mappings };
+        let verdict = ResidencyVerdict::on(&[of(Vec::new()), of(vec![mapping(8192, 8192, 8192)])]);
+        assert_eq!((verdict.without_mappings, verdict.incomplete, verdict.is_proof(false)), (1, 0, false));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use memory::numa_maps::parse_line;
 /// Runs one input.
 pub fn run(input: &[u8]) {
     for (bytes_min, has_files_for_reading) in [(1, true), (64 << 20, false)] {
-        let choice = MappingChoice { bytes_min, has_files_for_reading };
+        let choice = MappingChoice { bytes_min, has_files_for_reading, is_by_flags: has_files_for_reading };
         let (mut mappings, has_areas) = large_mappings(input, choice).expect("memory can be read");
         assert!(has_areas || mappings.is_empty());
         for placed in String::from_utf8_lossy(input).lines().filter_map(parse_line) {

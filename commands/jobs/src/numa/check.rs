@@ -37,7 +37,7 @@ struct Judged<'a> {
 /// Checks, and prints.
 pub fn run(context: &Context, args: &PlacementArgs) -> Result<Outcome, Failure> {
     let nodes = machine::numa_nodes(&context.host).map_err(|error| mh_kit::instrument::failure(NAME, &error))?;
-    let looked_at = args.mappings.look_at_all(context, NAME);
+    let looked_at = args.mappings.look_at_all(context, NAME, false);
     if looked_at.processes.is_empty() {
         return Ok(Outcome::Partial);
     }
@@ -167,7 +167,7 @@ mod tests {
     fn shown(machine: &FakeMachine) -> String {
         let host = Host::rooted_at(machine.root());
         let nodes = machine::numa_nodes(&host).expect("good files");
-        let choice = MappingChoice { bytes_min: 64 << 20, has_files_for_reading: false };
+        let choice = MappingChoice { bytes_min: 64 << 20, has_files_for_reading: false, is_by_flags: false };
         let process = look(&host, 7, choice).expect("it can be read");
         let verdict = PlacementVerdict::on(&process.mappings, &nodes);
         as_text(TextLook::PLAIN, &nodes, &[Judged { verdict, process: &process }], "mapping")

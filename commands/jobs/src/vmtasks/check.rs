@@ -33,7 +33,7 @@ struct CheckReport<'a> {
 
 /// Checks, and prints.
 pub fn run(context: &Context, args: &ResidencyArgs) -> Result<Outcome, Failure> {
-    let looked_at = args.mappings.look_at_all(context, NAME);
+    let looked_at = args.mappings.look_at_all(context, NAME, true);
     let processes = &looked_at.processes;
     if processes.is_empty() {
         return Ok(Outcome::Partial);
@@ -57,6 +57,14 @@ fn as_text(args: &ResidencyArgs, processes: &[ProcessMappings], verdict: Residen
     let tint = if verdict.is_proof(args.locked) { Tint::Bold } else { Tint::Bad };
     let sentence = sentence(processes, verdict, args.locked, &args.mappings.sought());
     let mut text = look.verdict(tint, &format!("{sentence}\n"));
+    if verdict.beside_bytes > 0 {
+        let beside = terminal::bytes(verdict.beside_bytes);
+        text.push_str(
+            &look.prose(&format!(
+                "not checked: {beside} beside them, in areas smaller than --min-size with other flags\n"
+            )),
+        );
+    }
     if verdict.mappings > 0 {
         text.push('\n');
         text.push_str(&table(look, processes, has_nodes));
@@ -64,17 +72,38 @@ fn as_text(args: &ResidencyArgs, processes: &[ProcessMappings], verdict: Residen
     text
 }
 
-/// The answer in one line.
+/// LIMIT: processes that are named one by one.
+const NAMED_MAX: usize = 4;
+
+/// The answer in one line: first why it is no proof.
 fn sentence(processes: &[ProcessMappings], verdict: ResidencyVerdict, wants_lock: bool, sought: &str) -> String {
-    let whose = match processes {
-        [process] => process_label(process),
-        _ => format!("{} processes", processes.len()),
+    let (without, with): (Vec<_>, Vec<_>) = processes.iter().partition(|process| process.mappings.is_empty());
+    let nothing = || {
+        let mut names: Vec<String> = without.iter().take(NAMED_MAX).map(|process| process_label(process)).collect();
+        names.extend((without.len() > NAMED_MAX).then(|| format!("{} more", without.len() - NAMED_MAX)));
+        let verb = if without.len() == 1 { "has" } else { "have" };
+        format!("nothing to check: {} {verb} no {sought}", names.join(", "))
     };
+    if with.is_empty() {
+        return nothing();
+    }
+    let whose = match with[..] {
+        [process] => process_label(process),
+        _ => format!("{} processes", with.len()),
+    };
+    let judged = judgement(&whose, verdict, wants_lock);
+    let is_all_but_those = ResidencyVerdict { without_mappings: 0, ..verdict }.is_proof(wants_lock);
+    match (without.is_empty(), is_all_but_those) {
+        (true, _) => judged,
+        (false, true) => format!("{}; {judged}", nothing()),
+        (false, false) => format!("{judged}; {}", nothing()),
+    }
+}
+
+/// Of processes that have large mappings.
+fn judgement(whose: &str, verdict: ResidencyVerdict, wants_lock: bool) -> String {
     let mappings = counted(verdict.mappings as u64, "large mapping");
     let size = terminal::bytes(verdict.bytes);
-    if verdict.mappings == 0 {
-        return format!("nothing to check: {whose} has no {sought}");
-    }
     if verdict.incomplete > 0 {
         let swapped = match verdict.swapped_bytes {
             0 => String::new(),
@@ -168,6 +197,22 @@ mod tests {
         );
         let nothing = "nothing to check: postgres (9) has no mapping of 64 MB or more";
         assert_eq!(said(&[process(9, &[])], false), nothing);
+    }
+
+    #[test]
+    fn processes_without_a_large_mapping_are_named() {
+        let (whole, torn) = (process(7, &[(1000, 1000, 1000)]), process(8, &[(1000, 400, 0)]));
+        let (without, other) = (process(9, &[]), process(10, &[]));
+        assert_eq!(
+            said(&[without.clone(), whole.clone()], false),
+            "nothing to check: postgres (9) has no mapping of 64 MB or more; all resident and locked: 1 large mapping (1 kB) of \
+             postgres (7)"
+        );
+        assert_eq!(
+            said(&[without, torn, other, whole], false),
+            "not resident: 600 B of 2 kB in 1 of 2 large mappings of 2 processes; nothing to check: postgres (9), postgres (10) have \
+             no mapping of 64 MB or more"
+        );
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn wish(kind: RangeKind) -> RangeWish {
 
 /// What the kernel says of a range.
 fn seen(range: &MemoryRange) -> Vec<LargeMapping> {
-    let choice = MappingChoice { bytes_min: 1, has_files_for_reading: true };
+    let choice = MappingChoice { bytes_min: 1, has_files_for_reading: true, is_by_flags: false };
     let (begin, end) = (range.address() as u64, range.address() as u64 + range.bytes());
     let mappings = look(&Host::real(), std::process::id(), choice).expect("one may look at oneself").mappings;
     mappings.into_iter().filter(|mapping| (begin..end).contains(&mapping.address)).collect()
@@ -51,7 +51,7 @@ fn each_kind_is_resident_as_a_whole_and_gone_afterwards() {
         assert!((1..=3).contains(&report.threads) && report.faults.is_empty());
         let (begin, end) = (range.address() as u64, range.address() as u64 + BYTES);
         range.destroy(&pool).expect("it can be given back");
-        let choice = MappingChoice { bytes_min: 1, has_files_for_reading: true };
+        let choice = MappingChoice { bytes_min: 1, has_files_for_reading: true, is_by_flags: false };
         let left = look(&Host::real(), std::process::id(), choice).expect("one may look at oneself").mappings;
         let is_left =
             |mapping: &LargeMapping| mapping.resident_bytes >= BYTES && (begin..end).contains(&mapping.address);
