@@ -15,7 +15,7 @@ use wire::{Canceller, Connection, Protocol, ServerAddress, ServerError, WireErro
 #[derive(Clone, Debug)]
 pub enum Database {
     /// Of a server.
-    Server(ServerAddress),
+    Server(Box<ServerAddress>),
     /// In a file, by the library in this program.
     Sqlite(PathBuf),
 }

@@ -105,7 +105,7 @@ pub fn find(args: &ConnectArgs, surroundings: &ServerSurroundings) -> Result<Nam
             address.with_password(password.map_err(|error| format!("-W: no terminal to ask for a password: {error}"))?);
     }
     let name = address.to_string();
-    Ok(NamedDatabase { database: Database::Server(address), name, warnings })
+    Ok(NamedDatabase { database: Database::Server(Box::new(address)), name, warnings })
 }
 
 /// `sqlite:FILE`, and the name of a file that is one.

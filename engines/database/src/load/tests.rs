@@ -20,7 +20,7 @@ struct TestDatabase {
 }
 
 fn server(text: &str) -> Database {
-    Database::Server(ServerAddress::parse(text, &Environment::default()).expect("an address"))
+    Database::Server(Box::new(ServerAddress::parse(text, &Environment::default()).expect("an address")))
 }
 
 fn postgres() -> Option<TestDatabase> {
@@ -113,7 +113,7 @@ impl<'a> Trial<'a> {
             Ok(())
         };
         let rejects = Rejects { take: &take, limit: self.reject_limit.unwrap_or(0) };
-        let sources: Vec<_> = self.inputs.iter().map(|input| source(input)).collect();
+        let sources: Vec<_> = self.inputs.iter().map(source).collect();
         let load = TableLoad {
             target: &target,
             inputs: self.inputs,

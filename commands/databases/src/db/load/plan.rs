@@ -119,7 +119,7 @@ pub fn plan(
 
 fn look(inputs: &[LoadInput]) -> Result<Vec<InputFacts>, String> {
     let look = |input: &LoadInput| {
-        input.facts().map_err(|error| format!("read {}: {}", terminal::quote(&input.name()), with_causes(&error)))
+        input.facts().map_err(|error| format!("read {}: {}", terminal::quote(input.name()), with_causes(&error)))
     };
     inputs.iter().map(look).collect()
 }
@@ -283,7 +283,7 @@ fn name_columns(
     if has_columns {
         return Err("take columns from the header: --columns names them already".to_owned());
     }
-    let (input, name) = (&words.inputs[0], terminal::quote(&words.inputs[0].name()).to_string());
+    let (input, name) = (&words.inputs[0], terminal::quote(words.inputs[0].name()).to_string());
     if facts[0].bytes.is_none() {
         return Err("take columns from the header of a pipe: --columns names them".to_owned());
     }
