@@ -51,6 +51,43 @@ fn memory_that_was_touched_is_proved_and_an_untouched_page_is_found() {
     assert_eq!(report["processes"].as_array().map(Vec::len), Some(2), "one was named twice");
 }
 
+/// A pool of 128 MiB that is locked, in reserved room, with 16 MiB behind it that nobody has touched.
+#[test]
+fn a_locked_pool_is_proved_beside_memory_that_was_not_touched() {
+    const SCRIPT: &str = "import ctypes,mmap,time\n\
+        libc=ctypes.CDLL(None, use_errno=True)\n\
+        libc.mmap.restype=ctypes.c_void_p\n\
+        libc.mmap.argtypes=[ctypes.c_void_p,ctypes.c_size_t,ctypes.c_int,ctypes.c_int,ctypes.c_int,ctypes.c_long]\n\
+        room=libc.mmap(None, 256<<20, 0, 0x22, -1, 0)\n\
+        at=ctypes.c_void_p(room)\n\
+        libc.mprotect(at, ctypes.c_size_t(128<<20), 3)\n\
+        locked=libc.mlock(at, ctypes.c_size_t(128<<20))\n\
+        libc.mprotect(ctypes.c_void_p(room+(128<<20)), ctypes.c_size_t(16<<20), 3)\n\
+        print('ready\\n' if locked==0 else 'refused\\n', end='', flush=True)\ntime.sleep(600)\n";
+    if TestProgram::find("python3").is_none() {
+        return left_out("python3 is not installed");
+    }
+    let mut command = Command::new("python3");
+    let child = command.args(["-c", SCRIPT]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let mut running = Running { child: child.expect("python3 starts") };
+    let mut line = [0; 6];
+    let mut output = running.child.stdout.take().expect("it is piped");
+    std::io::Read::read_exact(&mut output, &mut line).expect("it says how it went");
+    if &line != b"ready\n" {
+        return left_out("RLIMIT_MEMLOCK is too low");
+    }
+    let pid = running.child.id().to_string();
+    let outcome = run(&["vmtasks", "check", "--locked", "--min-size", "128M", &pid]);
+    let text = stdout(&outcome);
+    assert!(text.starts_with("all resident and locked: 1 large mapping (134 MB) of python3"), "{text}");
+    assert!(text.contains("\nnot checked: 16.8 MB beside them"), "{text}");
+    assert_eq!(outcome.exit, Exit::Code(0));
+    let own = std::process::id().to_string();
+    let both = run(&["vmtasks", "check", "--min-size", "128M", &own, &pid]);
+    assert!(stdout(&both).starts_with("nothing to check: "), "{}", stdout(&both));
+    assert_eq!(both.exit, Exit::Code(1));
+}
+
 #[test]
 fn of_small_memory_nothing_is_proved() {
     let child = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().expect("sleep starts");

@@ -19,7 +19,7 @@ pub const ENTRY: Entry = Entry::new("numa", Group::Do, Signals::Own, command, ru
 #[derive(Args, Debug)]
 struct NumaArgs {
     #[command(subcommand)]
-    task: NumaTask,
+    task: Option<NumaTask>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -33,7 +33,7 @@ enum NumaTask {
 }
 
 fn command() -> Command {
-    NumaArgs::augment_args(Command::new("numa")).after_help(
+    NumaArgs::augment_args(Command::new("numa")).override_usage("mh numa <COMMAND>").after_help(
         "Examples:\n  mh numa run --startup interleave -- mariadbd  its buffer pool over all nodes\n  \
          mh numa check 4711                            pages by node, and one verdict\n  \
          mh numa check --json 4711                     for programs",
@@ -42,7 +42,12 @@ fn command() -> Command {
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let args = NumaArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
-    match args.task {
+    let Some(task) = args.task else {
+        let names: Vec<String> = command().get_subcommands().map(|task| task.get_name().to_owned()).collect();
+        let message = format!("a command is needed: {}", names.join(", "));
+        return Err(Failure::Usage { command: NAME, message });
+    };
+    match task {
         NumaTask::Check(args) => check::run(context, &args),
         #[cfg(feature = "mtwrite")]
         NumaTask::Run(args) => run::run(context, args),

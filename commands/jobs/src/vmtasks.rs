@@ -20,7 +20,7 @@ pub const ENTRY: Entry = Entry::new("vmtasks", Group::Do, Signals::Own, command,
 #[derive(Args, Debug)]
 struct VmtasksArgs {
     #[command(subcommand)]
-    task: VmtasksTask,
+    task: Option<VmtasksTask>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -38,7 +38,7 @@ enum VmtasksTask {
 }
 
 fn command() -> Command {
-    VmtasksArgs::augment_args(Command::new("vmtasks")).after_help(
+    VmtasksArgs::augment_args(Command::new("vmtasks")).override_usage("mh vmtasks <COMMAND>").after_help(
         "Examples:\n  mh vmtasks run -- postgres -D DATA  start it with memory set up by all cores\n  \
          mh vmtasks bench --lock             the cost of 4 GiB on this machine\n  \
          mh vmtasks check 4711               is all of its large memory in memory?\n  \
@@ -48,7 +48,12 @@ fn command() -> Command {
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let args = VmtasksArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
-    match args.task {
+    let Some(task) = args.task else {
+        let names: Vec<String> = command().get_subcommands().map(|task| task.get_name().to_owned()).collect();
+        let message = format!("a command is needed: {}", names.join(", "));
+        return Err(Failure::Usage { command: NAME, message });
+    };
+    match task {
         VmtasksTask::Bench(args) => bench::run(context, &args),
         VmtasksTask::Check(args) => check::run(context, &args),
         #[cfg(feature = "mtwrite")]

@@ -18,7 +18,7 @@ use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::instrument::{Format, FormatArgs};
-use mh_kit::report::{json_line, print};
+use mh_kit::report::{json_line, print_as};
 use mh_kit::shared_args::with_help;
 use serde::Serialize;
 use std::fmt::Write;
@@ -72,7 +72,7 @@ struct LocksArgs {
     rounds: u16,
 
     /// Time for everything [default: 16 ms a row and round]
-    #[arg(long, value_name = "TIME", value_parser = parse_span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_total)]
     seconds: Option<Duration>,
 
     /// Let the scheduler place threads that would each have a CPU
@@ -118,6 +118,11 @@ fn parse_work(text: &str) -> Result<Duration, String> {
     }
 }
 
+fn parse_total(text: &str) -> Result<Duration, String> {
+    let time = parse_span(text)?;
+    if time.is_zero() { Err("some time is needed".to_owned()) } else { Ok(time) }
+}
+
 fn command() -> Command {
     let command = LocksArgs::augment_args(Command::new("locks"));
     let examples = "Examples:\n  mh locks                               everything, in half a minute\n  \
@@ -144,12 +149,21 @@ fn command() -> Command {
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let args = LocksArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     let report = measure::measure(context, &args)?;
-    print(&match args.format.format() {
+    let text = match args.format.format() {
         Format::Json => json_line(&report),
         Format::Csv => show::as_csv(&report),
         Format::Text => show::as_text(&report, args.format.look()),
-    })?;
-    Ok(Outcome::Done)
+    };
+    print_as(NAME, &text)?;
+    Ok(outcome(&report))
+}
+
+/// What a signal has left is a result if a round was whole; otherwise the signal ended the run, as the shell names that.
+fn outcome(report: &LocksReport) -> Outcome {
+    match report.signal {
+        Some(signal) if report.rounds_whole == 0 => Outcome::Code(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
+        _ => Outcome::Done,
+    }
 }
 
 fn failure(operation: &str, error: &(dyn std::error::Error + 'static)) -> Failure {
@@ -182,6 +196,11 @@ struct LocksReport {
     /// Rounds that were asked for. A row has fewer if a signal ended the run.
     rounds: u16,
     ended: Ended,
+    /// Rounds in which every row had its turn.
+    rounds_whole: u16,
+    /// The signal that ended them.
+    #[serde(skip)]
+    signal: Option<i32>,
     took_s: f64,
     /// CPUs that other programs, and the hypervisor, took meanwhile; none if it is not known.
     others_cpus: Option<f64>,

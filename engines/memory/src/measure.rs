@@ -55,8 +55,12 @@ pub struct MeasurePlan {
 pub struct MeasuredThreads {
     /// How many were asked for.
     pub threads: usize,
-    /// The fewest of them that worked at once in any round: other runs may have had their cores.
+    /// The fewest of them that worked at once in any round.
     pub threads_worked: usize,
+    /// Whether threads of that round waited for a core token until its end: other runs had the cores.
+    pub is_short_of_hands: bool,
+    /// Chunks of a range: more threads than chunks do not help.
+    pub chunks: usize,
     /// Create.
     pub create_ns: Vec<u64>,
     /// Create a range that is locked.
@@ -136,7 +140,10 @@ pub fn measure(
 
 impl MeasuredThreads {
     fn note(&mut self, turn: &Turn, is_locked: bool) {
-        self.threads_worked = self.threads_worked.min(turn.threads);
+        if turn.threads < self.threads_worked {
+            (self.threads_worked, self.is_short_of_hands) = (turn.threads, turn.is_short_of_hands);
+        }
+        self.chunks = turn.chunks;
         if is_locked {
             self.create_locked_ns.push(nanoseconds(turn.create));
         } else {
@@ -165,6 +172,8 @@ fn nanoseconds(time: Duration) -> u64 {
 /// One range from creation to destruction.
 struct Turn {
     threads: usize,
+    is_short_of_hands: bool,
+    chunks: usize,
     create: Duration,
     destroy: Duration,
     facts: RangeFacts,
@@ -187,7 +196,15 @@ fn create_and_destroy(
     let (range, created) = MemoryRange::create(pool, limits, wish)?;
     let facts = facts(&range);
     let destroyed = range.destroy(pool)?;
-    Ok(Turn { threads: created.threads, create: created.wall, destroy: destroyed.wall, facts })
+    let chunks = plan.bytes.div_ceil(created.chunk_bytes.max(1));
+    Ok(Turn {
+        threads: created.threads,
+        is_short_of_hands: created.is_short_of_hands,
+        chunks: usize::try_from(chunks).unwrap_or(usize::MAX),
+        create: created.wall,
+        destroy: destroyed.wall,
+        facts,
+    })
 }
 
 fn kind(plan: &MeasurePlan) -> Result<RangeKind, MemoryError> {

@@ -82,6 +82,8 @@ struct Job {
     is_stopped: AtomicBool,
     faults: Mutex<Vec<RangeFault>>,
     at_work: AtomicUsize,
+    /// Threads that wait for a hand.
+    without_hand: AtomicUsize,
     at_work_most: AtomicUsize,
 }
 
@@ -90,6 +92,8 @@ struct Job {
 pub struct OperationEnd {
     /// The most threads that worked at once.
     pub threads: usize,
+    /// Whether threads waited for a hand until the end.
+    pub is_short_of_hands: bool,
     /// Where the kernel refused, by place.
     pub faults: Vec<RangeFault>,
 }
@@ -181,16 +185,19 @@ impl ThreadPool {
             is_stopped: AtomicBool::new(false),
             faults: Mutex::default(),
             at_work: AtomicUsize::new(0),
+            without_hand: AtomicUsize::new(0),
             at_work_most: AtomicUsize::new(0),
         });
         self.shared.announce(&job, width);
         job.attend(self.shared.lease.as_ref(), self.own_seat());
+        // ORDER: a sign for the report. With the last chunk taken, whoever still waits had no part in it.
+        let is_short_of_hands = job.without_hand.load(Ordering::Relaxed) > 0;
         // Waits for those who are at their last chunk.
         drop(job.work.write().take());
         self.shared.gate.lock().job = None;
         let mut faults = std::mem::take(&mut *job.faults.lock());
         faults.sort_by_key(|fault| fault.part.start);
-        OperationEnd { threads: job.at_work_most.load(Ordering::Relaxed).max(1), faults }
+        OperationEnd { threads: job.at_work_most.load(Ordering::Relaxed).max(1), is_short_of_hands, faults }
     }
 
     /// The node of the calling thread, which is not pinned.
@@ -250,7 +257,9 @@ impl Job {
     /// Works with a hand until nothing is left; at each chunk's end the hand may have to go back.
     fn attend(&self, lease: &dyn Lease, seat: usize) {
         loop {
+            self.without_hand.fetch_add(1, Ordering::Relaxed);
             let hand = lease.take();
+            self.without_hand.fetch_sub(1, Ordering::Relaxed);
             let is_left = self.spell(seat, || lease.must_return(&hand));
             lease.give_back(hand);
             if !is_left {

@@ -105,6 +105,8 @@ pub struct OperationReport {
     pub wall: Duration,
     /// The most threads that worked at once.
     pub threads: usize,
+    /// Whether threads waited for a core token until the end.
+    pub is_short_of_hands: bool,
     /// How large the chunks were.
     pub chunk_bytes: u64,
     /// Resident at the end, counted page by page, in a time that is not in `wall`.
@@ -168,7 +170,15 @@ impl MemoryRange {
         if effort == RangeEffort::Strict && resident_bytes < bytes {
             return Err(MemoryError::Missing { missing_bytes: bytes - resident_bytes, bytes });
         }
-        let report = OperationReport { wall, threads: end.threads, chunk_bytes, resident_bytes, faults: end.faults };
+        let is_short_of_hands = end.is_short_of_hands;
+        let report = OperationReport {
+            wall,
+            threads: end.threads,
+            is_short_of_hands,
+            chunk_bytes,
+            resident_bytes,
+            faults: end.faults,
+        };
         Ok((range, report))
     }
 
@@ -295,6 +305,7 @@ impl MemoryRange {
             None => Ok(OperationReport {
                 wall,
                 threads: end.threads,
+                is_short_of_hands: end.is_short_of_hands,
                 chunk_bytes: plan.chunk_bytes() as u64,
                 resident_bytes: 0,
                 faults: Vec::new(),
@@ -336,6 +347,7 @@ pub fn populate_mapped(
         None => Ok(OperationReport {
             wall: begin.elapsed(),
             threads: done.threads,
+            is_short_of_hands: done.is_short_of_hands,
             chunk_bytes: plan.chunk_bytes() as u64,
             resident_bytes: (end - first) as u64,
             faults: Vec::new(),

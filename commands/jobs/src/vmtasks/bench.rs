@@ -28,7 +28,7 @@ use terminal::Progress;
 #[derive(Args, Debug)]
 pub struct BenchArgs {
     /// Size of each range [default: 4G, or a quarter of the available memory if that is less]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_range_size)]
     size: Option<u64>,
 
     /// Kind of memory
@@ -85,6 +85,8 @@ struct BenchPlan {
     bytes: u64,
     why_bytes: &'static str,
     threads_max: usize,
+    /// CPUs that this process may use.
+    cpus: usize,
 }
 
 /// For programs.
@@ -107,10 +109,23 @@ const THREADS_MAX: usize = 256;
 /// Huge pages of the pool are the usual ones.
 const HUGE_PAGE_BYTES: u64 = 2 << 20;
 
+/// LIMIT: of a smaller range, starting threads is all that would be measured.
+const BYTES_MIN: u64 = 1 << 20;
+
+fn parse_range_size(text: &str) -> Result<u64, String> {
+    match parse_size(text)? {
+        bytes if bytes < BYTES_MIN => Err("1M is the least".to_owned()),
+        bytes => Ok(bytes),
+    }
+}
+
 /// Measures, and prints.
 pub fn run(context: &Context, args: &BenchArgs) -> Result<Outcome, Failure> {
     let limits = MemoryLimits::look(&context.host, &context.machine, HUGE_PAGE_BYTES);
     let plan = plan(args, context.machine.hands_allowed(), &limits);
+    if let Some(hands) = args.hands.filter(|hands| *hands > THREADS_MAX) {
+        context.messages.note(NAME, &format!("-j {hands}: {THREADS_MAX} threads are the most that are measured"));
+    }
     let pool =
         ThreadPool::new(lease(context, &plan), allowed_nodes(&context.host), plan.threads_max).map_err(failure)?;
     let measured = with_progress(context, |tell| measure(&pool, &limits, &measure_plan(args, &plan), tell));
@@ -156,7 +171,7 @@ fn plan(args: &BenchArgs, hands_allowed: usize, limits: &MemoryLimits) -> BenchP
     };
     let (kind, what) = kind(args, bytes, limits);
     let threads_max = args.hands.filter(|hands| *hands > 0).unwrap_or(hands_allowed).clamp(1, THREADS_MAX);
-    BenchPlan { kind, what, bytes, why_bytes, threads_max }
+    BenchPlan { kind, what, bytes, why_bytes, threads_max, cpus: hands_allowed }
 }
 
 fn kind(args: &BenchArgs, bytes: u64, limits: &MemoryLimits) -> (MeasuredKind, String) {
@@ -254,6 +269,13 @@ mod tests {
         assert_eq!(planned("", &group).bytes, GIB / 4);
         assert_eq!(planned("--size 100M -j 3", &group).threads_max, 3);
         assert_eq!((planned("-j 0", &group).threads_max, planned("-j 999", &group).threads_max), (8, THREADS_MAX));
+    }
+
+    #[test]
+    fn a_range_has_a_mebibyte_at_least() {
+        assert_eq!(parse_range_size("1M"), Ok(1 << 20));
+        assert_eq!(parse_range_size("1023K"), Err("1M is the least".to_owned()));
+        assert!(parse_range_size("nonsense").is_err());
     }
 
     #[test]

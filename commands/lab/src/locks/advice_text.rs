@@ -1,8 +1,8 @@
 //! Settings in sentences, each with its basis, and what this machine cannot know. Pure.
 
 use super::LocksReport;
-use super::show::{pauses, rate, span};
-use super::signs::{RowsCompared, compare, row_of};
+use super::show::{is_measured, passes, pauses, span};
+use super::signs::{RowsCompared, compare, row_of, too_few_rounds};
 use lab::locks::cell::LockSubject;
 use lab::locks::row::LockRow;
 
@@ -43,8 +43,8 @@ fn mariadb(report: &LocksReport) -> String {
         loops => format!(", innodb_sync_spin_loops = {loops}"),
     };
     format!(
-        "MariaDB: innodb_spin_wait_delay = {}{loops}: spins {}; the defaults (4, 30) spin {}. It has no multiplier to set: the server chose \
-         {} PAUSEs a delay when it started, by the PAUSE that it found",
+        "MariaDB: innodb_spin_wait_delay = {}{loops}: spins {}; the defaults (4, 30) spin {}. It has no multiplier to set: a server \
+         started here chooses {} PAUSEs a delay, by the PAUSE that it finds",
         mariadb.innodb_spin_wait_delay,
         span(mariadb.spins_ns),
         span(mariadb.default_spins_ns),
@@ -73,7 +73,7 @@ fn measured(report: &LocksReport) -> Vec<String> {
     }
     let of = |scenario: &str| {
         let (ours, usual) = (row_of(&report.rows, scenario, &advised)?, row_of(&report.rows, scenario, &default)?);
-        Some(compared(ours, usual))
+        (is_measured(report, ours) && is_measured(report, usual)).then(|| compared(ours, usual))
     };
     let found: Vec<String> = ["short", "oversubscribed"].into_iter().filter_map(of).collect();
     match found.is_empty() {
@@ -84,7 +84,9 @@ fn measured(report: &LocksReport) -> Vec<String> {
 
 fn compared(ours: &LockRow, usual: &LockRow) -> String {
     let cpu = |row: &LockRow| row.costs.as_ref().map_or("-".to_owned(), |costs| span(costs.cpu_ns));
+    let few = too_few_rounds(ours, usual);
     let result = match compare(ours, usual) {
+        _ if few.is_some() => few.unwrap_or_default(),
         RowsCompared::Times(times) if times >= 1.0 => format!("confirmed, {times:.2} times as often"),
         RowsCompared::Times(times) => {
             format!("NOT confirmed, {times:.2} times as often: keep the default for such holds")
@@ -97,10 +99,10 @@ fn compared(ours: &LockRow, usual: &LockRow) -> String {
         ours.threads,
         ours.cpus,
         ours.lock,
-        rate(ours.per_s.median),
+        passes(ours),
         cpu(ours),
         usual.lock,
-        rate(usual.per_s.median),
+        passes(usual),
         cpu(usual)
     )
 }

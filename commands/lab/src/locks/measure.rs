@@ -10,6 +10,7 @@ use lab::locks::scenario::LockTimes;
 use machine::{Host, ProcessorTime};
 use mh_kit::context::Context;
 use mh_kit::failure::Failure;
+use mh_kit::report::counted;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,8 +37,16 @@ pub(super) fn measure(context: &Context, args: &LocksArgs) -> Result<LocksReport
     }
     announce(context, args, &plan);
     let times = LockTimes { hold: args.hold, think: args.think };
-    let bench = Bench { host: context.host.clone(), cpus, pins: !args.no_pin, times, window: plan.window, calibration };
-    let (measured, ended) = rounds(context, args, &plan, &bench, &mut signals)?;
+    let bench = Bench {
+        host: context.host.clone(),
+        cpus,
+        pins: !args.no_pin,
+        times,
+        window: plan.window,
+        holds_min: plan.holds_min,
+        calibration,
+    };
+    let ending = rounds(context, args, &plan, &bench, &mut signals)?;
     let shares_cores = machine::topology(&context.host, &bench.cpus).cores() < bench.cpus.len();
     Ok(LocksReport {
         cpus: bench.cpus.len(),
@@ -45,10 +54,12 @@ pub(super) fn measure(context: &Context, args: &LocksArgs) -> Result<LocksReport
         hold_ns: nanoseconds(args.hold),
         think_ns: nanoseconds(args.think),
         rounds: args.rounds,
-        ended,
+        ended: ending.ended,
+        rounds_whole: ending.rounds_whole,
+        signal: ending.signal,
         took_s: begin.elapsed().as_secs_f64(),
         others_cpus: others.and_then(|others| others.cpus(&context.host)),
-        rows: measured.iter().filter_map(|measured| measured.row(&bench)).collect(),
+        rows: ending.measured.iter().filter_map(|measured| measured.row(&bench)).collect(),
         advice,
         calibration: bench.calibration,
     })
@@ -60,15 +71,34 @@ fn nanoseconds(time: Duration) -> u64 {
 
 /// Says before what a person has to wait for.
 fn announce(context: &Context, args: &LocksArgs, plan: &Plan) {
+    if plan.is_more_than_given {
+        let least = terminal::duration(plan.expected);
+        context
+            .messages
+            .note(NAME, &format!("--seconds is too little: {} take at least {least}", rows_text(args, plan)));
+    }
     if context.messages.shows_progress() && plan.expected >= ANNOUNCED_FROM {
         let text = format!(
-            "{} rows, {} rounds in turns: about {}; Ctrl-C ends with what is there",
-            plan.cells.len(),
-            args.rounds,
+            "{} in turns: about {}; Ctrl-C ends with what is there",
+            rows_text(args, plan),
             duration_coarse(plan.expected)
         );
         context.messages.note(NAME, &text);
     }
+}
+
+/// `5 rows, 3 rounds`.
+fn rows_text(args: &LocksArgs, plan: &Plan) -> String {
+    format!("{}, {}", counted(plan.cells.len() as u64, "row"), counted(args.rounds.into(), "round"))
+}
+
+/// How the rounds ended.
+struct Ending {
+    measured: Vec<Measured>,
+    ended: Ended,
+    rounds_whole: u16,
+    /// Which one ended them.
+    signal: Option<i32>,
 }
 
 /// LIMIT: a round is not begun that would end later than this after the time that was said before.
@@ -80,7 +110,7 @@ fn rounds(
     plan: &Plan,
     bench: &Bench,
     signals: &mut SignalQueue,
-) -> Result<(Vec<Measured>, Ended), Failure> {
+) -> Result<Ending, Failure> {
     let state = Arc::new(Mutex::new((0, String::new())));
     let (seen, all) = (Arc::clone(&state), plan.cells.len() * usize::from(args.rounds));
     let expected = plan.expected;
@@ -92,18 +122,19 @@ fn rounds(
     });
     let mut measured: Vec<Measured> = plan.cells.iter().map(|cell| Measured::begin(*cell)).collect();
     let begin = Instant::now();
+    let ending = |measured, ended, rounds_whole| Ending { measured, ended, rounds_whole, signal: None };
     for round in 1..=args.rounds {
         // As the rounds so far.
         let rounds_with_it = f64::from(round) / f64::from(round - 1).max(1.0);
         if round > 1 && begin.elapsed().mul_f64(rounds_with_it) > plan.expected.mul_f64(LATE_MAX) {
             progress.finish();
-            return Ok((measured, Ended::Time));
+            return Ok(ending(measured, Ended::Time, round - 1));
         }
         for one in &mut measured {
             let arrived = signals.take().map_err(|error| failure("read signals", &error))?;
-            if !arrived.is_empty() {
+            if let Some(arrived) = arrived.first() {
                 progress.finish();
-                return Ok((measured, Ended::Signal));
+                return Ok(Ending { signal: Some(arrived.signal), ..ending(measured, Ended::Signal, round - 1) });
             }
             let cell = one.cell;
             let threads = cell.threads;
@@ -124,7 +155,7 @@ fn rounds(
         }
     }
     progress.finish();
-    Ok((measured, Ended::Done))
+    Ok(ending(measured, Ended::Done, args.rounds))
 }
 
 /// What other programs do meanwhile.

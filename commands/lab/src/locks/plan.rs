@@ -21,6 +21,8 @@ const WINDOW: Duration = Duration::from_millis(16);
 /// LIMIT: less shows nothing but the scheduler, more is more rounds.
 const WINDOW_MIN: Duration = Duration::from_millis(2);
 const WINDOW_MAX: Duration = Duration::from_secs(5);
+/// Holds of each thread in a round: fewer are no rate.
+const HOLDS_MIN: u32 = 20;
 /// What a round takes besides: threads that begin and end, and warm up.
 const BESIDE: Duration = Duration::from_millis(8);
 
@@ -31,8 +33,12 @@ pub struct Plan {
     pub cells: Vec<Cell>,
     /// How long a cell of weight 1 is watched in each round.
     pub window: Duration,
+    /// Holds of each thread that a round has room for; 0 if the user says how long all may take.
+    pub holds_min: u32,
     /// About how long all of it takes.
     pub expected: Duration,
+    /// Whether that is more than the user gave it, and the least that there is.
+    pub is_more_than_given: bool,
 }
 
 /// Names that `--locks` takes.
@@ -57,22 +63,34 @@ pub fn plan(args: &LocksArgs, cpus: usize, advice: &SpinAdvice) -> Plan {
         let shared = time.saturating_sub(beside) / (weights.max(1) * rounds) * 8 / 9;
         shared.clamp(WINDOW_MIN, WINDOW_MAX)
     });
-    let expected = window * weights * rounds * 9 / 8 + beside;
-    Plan { cells, window, expected }
+    let holds_min = if args.seconds.is_some() { 0 } else { HOLDS_MIN };
+    let of_cell = |cell: &Cell| cell.scenario.window(window, args.hold, cell.threads, holds_min);
+    let watched: Duration = cells.iter().map(of_cell).sum();
+    let expected = watched * rounds * 9 / 8 + beside;
+    let is_more_than_given = window == WINDOW_MIN && args.seconds.is_some_and(|time| time < expected);
+    Plan { cells, window, holds_min, expected, is_more_than_given }
 }
 
 fn is_asked_for(scenario: &Scenario, args: &LocksArgs) -> bool {
-    match args.scenario.is_empty() {
-        // Numbers of threads that were given make other crowds needless.
-        true => args.threads.is_empty() || scenario.crowd != Crowd::Many,
-        false => args.scenario.iter().any(|name| name == scenario.name),
-    }
+    args.scenario.is_empty() || args.scenario.iter().any(|name| name == scenario.name)
 }
 
 fn crowds(scenario: &Scenario, args: &LocksArgs, cpus: usize) -> Vec<usize> {
-    match args.threads.is_empty() || scenario.crowd == Crowd::One {
-        true => vec![scenario.threads(cpus)],
-        false => args.threads.iter().map(|&threads| threads.into()).collect(),
+    let mut given: Vec<usize> = args.threads.iter().map(|&threads| threads.into()).collect();
+    given.sort_unstable();
+    given.dedup();
+    match given.last() {
+        None => vec![scenario.threads(cpus)],
+        Some(_) if scenario.crowd == Crowd::One => vec![scenario.threads(cpus)],
+        // A crowd is the largest of them, and none if each thread has a CPU.
+        Some(&most) if scenario.crowd == Crowd::Many && args.scenario.is_empty() => {
+            if most > cpus {
+                vec![most]
+            } else {
+                Vec::new()
+            }
+        }
+        Some(_) => given,
     }
 }
 
@@ -154,7 +172,16 @@ mod tests {
         let plan = planned("--threads 4,8 --locks futex");
         assert_eq!(names(&plan, "short"), ["futex 4", "futex 8"]);
         assert_eq!(names(&plan, "uncontended"), ["none 1", "futex 1"]);
-        assert_eq!(names(&plan, "oversubscribed"), Vec::<String>::new());
+        assert_eq!(names(&plan, "oversubscribed"), ["futex 8"], "the largest is the crowd");
+        assert_eq!(
+            names(&planned("-t 2 --locks futex"), "oversubscribed"),
+            Vec::<String>::new(),
+            "it is none on 2 CPUs"
+        );
+        assert_eq!(names(&planned("-t 4,2,4 -s short --locks futex"), "short"), ["futex 2", "futex 4"]);
+        let herd = planned("--waiters one,all -t 8,64");
+        assert_eq!(names(&herd, "herd"), ["futex 64", "futex-all 64"]);
+        assert_eq!(names(&herd, "oversubscribed"), ["futex 64", "futex-all 64"]);
         assert_eq!(names(&planned("-t 4 -s oversubscribed --locks futex"), "oversubscribed"), ["futex 4"]);
     }
 
@@ -172,11 +199,20 @@ mod tests {
     }
 
     #[test]
+    fn long_holds_make_rounds_longer_unless_the_time_is_given() {
+        let of = |words| planned(words).expected;
+        let usual = of("--locks futex -s short -n 1");
+        assert!(of("--locks futex -s short -n 1 --hold 5ms") > usual + Duration::from_millis(180));
+        assert!(of("--locks futex -s short -n 1 --hold 5ms --seconds 100ms") <= Duration::from_millis(101));
+    }
+
+    #[test]
     fn time_is_shared_out_by_weight_and_has_bounds() {
         let plan = planned("--locks mcs,clh -s short --seconds 2 -n 4");
         assert!(plan.expected <= Duration::from_millis(2001), "{:?}", plan.expected);
         assert!(plan.expected >= Duration::from_millis(1990), "{:?}", plan.expected);
-        assert_eq!(planned("--locks mcs -s short --seconds 1ms").window, WINDOW_MIN);
+        let least = planned("--locks mcs -s short --seconds 1ms");
+        assert_eq!((least.window, least.is_more_than_given, plan.is_more_than_given), (WINDOW_MIN, true, false));
         assert_eq!(planned("--locks mcs -s short --seconds 1h").window, WINDOW_MAX);
         assert!(planned("--locks mcs -s readers").cells.is_empty());
     }

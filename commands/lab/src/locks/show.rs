@@ -3,7 +3,7 @@
 use super::{Ended, LocksReport, advice_text, signs};
 use lab::locks::cell::LockSubject;
 use lab::locks::row::{LockRow, WaitFigures};
-use lab::locks::scenario::{Scenario, scenario_named};
+use lab::locks::scenario::{Crowd, Scenario, scenario_named};
 use lab::locks::{MadeOf, lock_named};
 use mh_kit::instrument::look::TextLook;
 use std::fmt::Write;
@@ -20,15 +20,18 @@ pub fn as_text(report: &LocksReport, look: TextLook) -> String {
     for rows in report.rows.chunk_by(|one, next| (one.scenario, one.threads) == (next.scenario, next.threads)) {
         let Some(scenario) = rows.first().and_then(|row| scenario_named(row.scenario)) else { continue };
         let heading = look.prose(&heading(scenario, &rows[0], report));
-        write!(text, "\n{heading}{}", look.table(table(scenario, rows, look))).expect("writing to a string");
+        write!(text, "\n{heading}{}", look.table(table(scenario, rows, report, look))).expect("writing to a string");
+        not_measured_line(scenario, rows, report).iter().for_each(|line| text.push_str(&look.prose(line)));
     }
     let signs = signs::signs(report);
     if !signs.is_empty() {
         text.push_str("\nwhat the rows show\n");
         signs.iter().for_each(|sign| text.push_str(&item(look, sign)));
     }
-    text.push_str("\nsettings that follow\n");
-    advice_text::lines(report).iter().for_each(|line| text.push_str(&item(look, line)));
+    if why_no_settings(report).is_none() {
+        text.push_str("\nsettings that follow\n");
+        advice_text::lines(report).iter().for_each(|line| text.push_str(&item(look, line)));
+    }
     text.push_str("\nnot known\n");
     advice_text::not_known(report).iter().for_each(|line| text.push_str(&item(look, line)));
     text
@@ -49,13 +52,58 @@ pub(super) fn span(nanoseconds: f64) -> String {
 
 /// What a person came for.
 fn verdict(report: &LocksReport) -> String {
+    if let Some(why) = why_no_settings(report) {
+        return format!("no settings: {why}\n");
+    }
     let found = &report.calibration;
+    let quiet = if others_too_busy(report).is_some() { "; NOT QUIET: another run may find another number" } else { "" };
     format!(
-        "spin at most {} before a sleep: a PAUSE takes {:.1} ns here, a wake-up {}\n",
-        pauses(report.advice.spin_tries),
+        "spin at most {} before a sleep: a PAUSE takes {:.1} ns here, a wake-up {}{quiet}\n",
+        about_pauses(report.advice.spin_tries),
         found.pause_ns,
         span(found.wake_latency_ns)
     )
+}
+
+fn why_no_settings(report: &LocksReport) -> Option<&'static str> {
+    let is_any_measured = || report.rows.iter().any(|row| is_measured(report, row));
+    match report.ended {
+        Ended::Signal if report.rounds_whole == 0 => Some("a signal came before a round was whole"),
+        _ if report.rows.is_empty() || is_any_measured() => None,
+        _ => Some("rounds were too short for such holds (more --seconds, or a shorter --hold)"),
+    }
+}
+
+/// Whether nothing in a row is for want of time: a lock that nobody has passed in a round that was long enough stands still.
+pub(super) fn is_measured(report: &LocksReport, row: &LockRow) -> bool {
+    let Some(scenario) = scenario_named(row.scenario) else { return true };
+    let hold = scenario.longest_hold(Duration::from_nanos(report.hold_ns));
+    // An acquisition counts if it begins and ends in the round: the holds of all others before it, and its own.
+    let turn = hold.saturating_mul(u32::try_from(row.threads).unwrap_or(u32::MAX)).saturating_mul(2);
+    row.per_s.median > 0.0 || turn < Duration::from_nanos(row.window_ns)
+}
+
+/// Names rows whose rounds were too short.
+fn not_measured_line(scenario: &Scenario, rows: &[LockRow], report: &LocksReport) -> Option<String> {
+    let names: Vec<&str> = rows.iter().filter(|row| !is_measured(report, row)).map(|row| row.lock.as_str()).collect();
+    let first = rows.first().filter(|_| !names.is_empty())?;
+    let hold = scenario.longest_hold(Duration::from_nanos(report.hold_ns));
+    Some(format!(
+        "not measured: {}; a round of {} is too short for holds of {} by {} threads\n",
+        names.join(", "),
+        span(first.window_ns as f64),
+        terminal::duration(hold),
+        first.threads
+    ))
+}
+
+/// Two digits: another run finds the third one different.
+fn about_pauses(count: u32) -> String {
+    let step = 10_u32.pow(count.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    match step {
+        1 => pauses(count),
+        _ => format!("about {}", pauses(count.saturating_add(step / 2) / step * step)),
+    }
 }
 
 pub(super) fn pauses(count: u32) -> String {
@@ -105,25 +153,32 @@ fn rounds_text(report: &LocksReport) -> String {
         _ => format!("{restless} of {} rows differ by more than 3 % (+-) from round to round", report.rows.len()),
     };
     let mut text = format!("{rounds} round{plural} in turns, {:.0} s{end}; {differ}{left_out}\n", report.took_s);
-    match report.others_cpus {
-        Some(others) if others > STEADY * report.cpus as f64 => {
+    match (report.others_cpus, others_too_busy(report)) {
+        (_, Some(others)) => {
             let line = format!(
                 "NOT QUIET: other programs, or the hypervisor, took {others:.2} CPUs of the machine meanwhile; another run may differ by more than 3 %\n"
             );
             text.push_str(&line);
         }
-        Some(_) => {}
-        None => text.push_str("how busy other programs were is not known\n"),
+        (Some(_), None) => {}
+        (None, None) => text.push_str("how busy other programs were is not known\n"),
     }
     text
+}
+
+/// CPUs that others took, if that is too much for quiet figures.
+fn others_too_busy(report: &LocksReport) -> Option<f64> {
+    report.others_cpus.filter(|others| *others > STEADY * report.cpus as f64)
 }
 
 fn heading(scenario: &Scenario, row: &LockRow, report: &LocksReport) -> String {
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     let hold = scenario.hold(Duration::from_nanos(report.hold_ns));
     let placed = if row.pinned { ", each on its own" } else { "" };
+    let is_crowd = scenario.crowd != Crowd::Many || row.threads > row.cpus;
+    let no_crowd = if is_crowd { "" } else { "; NO CROWD: there is a CPU for each thread" };
     format!(
-        "{}: {} thread{} on {} CPU{}{placed}; {} held, {} between; {}\n",
+        "{}: {} thread{} on {} CPU{}{placed}; {} held, {} between; {}{no_crowd}\n",
         scenario.name,
         row.threads,
         plural(row.threads),
@@ -138,7 +193,7 @@ fn heading(scenario: &Scenario, row: &LockRow, report: &LocksReport) -> String {
 /// From so many columns on there is room for what each lock is.
 const ABOUT_FROM: usize = 120;
 
-fn table(scenario: &Scenario, rows: &[LockRow], look: TextLook) -> TextTable {
+fn table(scenario: &Scenario, rows: &[LockRow], report: &LocksReport, look: TextLook) -> TextTable {
     let with_about = look.cut.is_some_and(|columns| columns >= ABOUT_FROM);
     if rows.iter().any(|row| row.made_of.is_none()) {
         return uncontended_table(rows, with_about);
@@ -153,12 +208,12 @@ fn table(scenario: &Scenario, rows: &[LockRow], look: TextLook) -> TextTable {
     table.row(["LOCK", "PER S", "+-%", "P50", "P99", "MAX", "FAIR", middle, "SLEEPS", "CPU"]);
     for row in sorted {
         let about = with_about.then(|| about(&row.lock).to_owned());
-        table.row(cells(scenario, row).into_iter().chain(about));
+        table.row(cells(scenario, row, is_measured(report, row)).into_iter().chain(about));
     }
     table
 }
 
-fn cells(scenario: &Scenario, row: &LockRow) -> Vec<String> {
+fn cells(scenario: &Scenario, row: &LockRow, is_measured: bool) -> Vec<String> {
     let none = || "-".to_owned();
     let wait = |pick: fn(&WaitFigures) -> f64| row.wait.as_ref().map_or_else(none, |wait| span(pick(wait)));
     let costs = row.costs.as_ref();
@@ -169,8 +224,8 @@ fn cells(scenario: &Scenario, row: &LockRow) -> Vec<String> {
     };
     vec![
         row.lock.clone(),
-        rate(row.per_s.median),
-        spread(row),
+        if is_measured { passes(row).replace("fewer than ", "<") } else { none() },
+        if row.per_s.high > 0.0 { spread(row) } else { none() },
         wait(|wait| wait.p50_ns),
         wait(|wait| wait.p99_ns),
         wait(|wait| wait.longest_ns as f64),
@@ -233,6 +288,14 @@ pub(super) fn rate(per_s: f64) -> String {
         rate => (rate, ""),
     };
     format!("{}{unit}", three_digits(value))
+}
+
+/// Acquisitions a second; of a lock that stood still, what they were fewer than.
+pub(super) fn passes(row: &LockRow) -> String {
+    match row.per_s.median > 0.0 || row.window_ns == 0 {
+        true => rate(row.per_s.median),
+        false => format!("fewer than {}", rate(1e9 / row.window_ns as f64)),
+    }
 }
 
 fn per_acquisition(count: f64) -> String {
@@ -312,6 +375,7 @@ pub(super) mod tests {
             pinned: threads <= 2,
             rounds: 5,
             rounds_disturbed: 0,
+            window_ns: 16_000_000,
             per_s: Middle { median: per_s, low: per_s * 0.99, high: per_s * 1.01 },
             wait: Some(WaitFigures { p50_ns: 120.0, p99_ns: 4_500.0, longest_ns: 7_900_000 }),
             writer_wait: None,
@@ -351,6 +415,8 @@ pub(super) mod tests {
             think_ns: 1_000,
             rounds: 5,
             ended: Ended::Done,
+            rounds_whole: 5,
+            signal: None,
             took_s: 27.0,
             others_cpus: Some(0.01),
             rows,
@@ -363,7 +429,7 @@ pub(super) mod tests {
         let report = report(vec![row("short", "futex", 2, 1.5e6), row("short", "mcs", 2, 4.12e6)]);
         let text = as_text(&report, TextLook::PLAIN);
         let first = text.lines().next().expect("a verdict");
-        assert_eq!(first, "spin at most 232 PAUSEs before a sleep: a PAUSE takes 26.7 ns here, a wake-up 6.2 us");
+        assert_eq!(first, "spin at most about 230 PAUSEs before a sleep: a PAUSE takes 26.7 ns here, a wake-up 6.2 us");
         assert!(text.contains("\nshort: 2 threads on 2 CPUs, each on its own; 100 ns held, 1 us between; "), "{text}");
         let at = |name: &str| text.find(&format!("\n  {name} ")).unwrap_or_else(|| panic!("{name}: {text}"));
         assert!(at("LOCK") < at("mcs") && at("mcs") < at("futex"), "{text}");
@@ -384,6 +450,40 @@ pub(super) mod tests {
         );
         let dark = LocksReport { others_cpus: None, ..report(Vec::new()) };
         assert!(as_text(&dark, TextLook::PLAIN).contains("how busy other programs were is not known"));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_named_and_gives_no_settings() {
+        let still = |scenario, lock: &str, threads| LockRow { wait: None, ..row(scenario, lock, threads, 0.0) };
+        let long = LocksReport { hold_ns: 5_000_000, ..report(vec![still("short", "handoff", 2)]) };
+        let text = as_text(&long, TextLook::PLAIN);
+        assert!(text.starts_with("no settings: rounds were too short for such holds"), "{text}");
+        assert!(
+            text.contains("not measured: handoff; a round of 16 ms is too short for holds of 5 ms by 2 threads"),
+            "{text}"
+        );
+        assert!(!text.contains("settings that follow") && !text.contains("0.00  "), "{text}");
+        // Here the round was long enough: the lock stands still.
+        let text = as_text(&report(vec![still("oversubscribed", "mcs", 64)]), TextLook::PLAIN);
+        assert!(text.contains("<62.5    -") && text.contains("settings that follow"), "{text}");
+    }
+
+    #[test]
+    fn a_signal_before_a_round_was_whole_gives_no_settings() {
+        let rows = vec![row("short", "mcs", 2, 1.0)];
+        let early = LocksReport { ended: Ended::Signal, rounds_whole: 0, signal: Some(2), ..report(rows) };
+        let text = as_text(&early, TextLook::PLAIN);
+        assert!(text.starts_with("no settings: a signal came") && !text.contains("settings that follow"), "{text}");
+        assert_eq!(super::super::outcome(&early).exit_code(), 130);
+        assert_eq!(super::super::outcome(&LocksReport { rounds_whole: 1, ..early }).exit_code(), 0);
+    }
+
+    #[test]
+    fn the_first_line_has_two_digits() {
+        let shown = [1, 99, 232, 1_089, 12_499].map(about_pauses);
+        assert_eq!(shown, ["1 PAUSE", "99 PAUSEs", "about 230 PAUSEs", "about 1,100 PAUSEs", "about 12,000 PAUSEs"]);
+        let busy = LocksReport { others_cpus: Some(0.5), ..report(Vec::new()) };
+        assert!(verdict(&busy).contains("NOT QUIET") && !verdict(&report(Vec::new())).contains("NOT QUIET"));
     }
 
     #[test]

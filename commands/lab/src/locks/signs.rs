@@ -1,13 +1,15 @@
 //! Sentences about what the rows show: only of rows that are there, and only of differences that are larger than rounds differ. Pure.
 
 use super::LocksReport;
-use super::show::{lock_cost_ns, rate, span};
+use super::show::{is_measured, lock_cost_ns, passes, span};
 use lab::locks::MadeOf;
 use lab::locks::row::LockRow;
+use mh_kit::report::counted;
 
 /// All that can be said.
 pub fn signs(report: &LocksReport) -> Vec<String> {
-    let rows = &report.rows;
+    let measured: Vec<LockRow> = report.rows.iter().filter(|row| is_measured(report, row)).cloned().collect();
+    let rows = &measured;
     [
         uncontended(rows),
         spinning_beside_sleeping(rows, "short"),
@@ -42,6 +44,13 @@ pub(super) fn compare(row: &LockRow, beside: &LockRow) -> RowsCompared {
     }
 }
 
+/// Why rows are not compared, if they have too few rounds.
+pub(super) fn too_few_rounds(row: &LockRow, beside: &LockRow) -> Option<String> {
+    let rounds = row.rounds.min(beside.rounds);
+    let has_few = rounds < ROUNDS_MIN;
+    has_few.then(|| format!("not compared: {} (-n {ROUNDS_MIN})", counted(rounds as u64, "round")))
+}
+
 /// The row of a lock in a situation, with the most threads if there are several.
 pub(super) fn row_of<'a>(rows: &'a [LockRow], scenario: &str, lock: &str) -> Option<&'a LockRow> {
     rows.iter().filter(|row| row.scenario == scenario && row.lock == lock).max_by_key(|row| row.threads)
@@ -73,15 +82,16 @@ fn spinning_beside_sleeping(rows: &[LockRow], scenario: &str) -> Option<String> 
         RowsCompared::Times(times) => format!("{} {times:.2} times as often", row.lock),
         RowsCompared::CannotTell => format!("{} no differently, as far as can be seen", row.lock),
     };
-    let names = match best.lock == worst.lock {
-        true => beside(best),
-        false => format!("{}; {}", beside(best), beside(worst)),
+    let names = match (too_few_rounds(best, sleeping), best.lock == worst.lock) {
+        (Some(why), _) => why,
+        (None, true) => beside(best),
+        (None, false) => format!("{}; {}", beside(best), beside(worst)),
     };
     Some(format!(
         "{scenario}, {} threads on {} CPUs: sleeping at once passes the lock {}/s (futex); spinning: {names}",
         sleeping.threads,
         sleeping.cpus,
-        rate(sleeping.per_s.median)
+        passes(sleeping)
     ))
 }
 
@@ -98,6 +108,7 @@ fn herd(rows: &[LockRow]) -> Option<String> {
     let (all, one) = most_crowded(rows, "futex-all", "futex").filter(|(all, _)| all.threads > 1)?;
     let wasted = |row: &LockRow| row.costs.as_ref().and_then(|costs| costs.wasted_wakes);
     let passes = match compare(all, one) {
+        _ if too_few_rounds(all, one).is_some() => format!("is {}", too_few_rounds(all, one).unwrap_or_default()),
         RowsCompared::Times(times) => format!("passes the lock {times:.2} times as often"),
         RowsCompared::CannotTell => "passes the lock no differently, as far as can be seen".to_owned(),
     };
@@ -114,11 +125,14 @@ fn hand_off(rows: &[LockRow]) -> Option<String> {
     let (given, raced) = most_crowded(rows, "handoff", "futex").filter(|(given, _)| given.threads > 1)?;
     let (given_wait, raced_wait) = (given.wait?, raced.wait?);
     let passes = match compare(given, raced) {
-        RowsCompared::Times(times) => format!("{times:.2} times as often"),
-        RowsCompared::CannotTell => "no differently, as far as can be seen".to_owned(),
+        _ if too_few_rounds(given, raced).is_some() => {
+            format!("is {}", too_few_rounds(given, raced).unwrap_or_default())
+        }
+        RowsCompared::Times(times) => format!("passes it {times:.2} times as often"),
+        RowsCompared::CannotTell => "passes it no differently, as far as can be seen".to_owned(),
     };
     Some(format!(
-        "{}, {} threads: handing the lock to the next in line passes it {passes}; the longest wait is {} instead of {}, fairness {:.2} \
+        "{}, {} threads: handing the lock to the next in line {passes}; the longest wait is {} instead of {}, fairness {:.2} \
          instead of {:.2}",
         given.scenario,
         given.threads,
@@ -188,6 +202,14 @@ mod tests {
             signs.contains("mcs 3.00 times as often; ticket 0.50 times as often") && !signs.contains("tas 9"),
             "{signs}"
         );
+    }
+
+    #[test]
+    fn one_round_is_not_compared() {
+        let once = |lock: &str| LockRow { rounds: 1, ..row("short", lock, 2, 300.0) };
+        let signs = signs(&report(vec![once("futex"), once("clh"), once("handoff")])).join("\n");
+        assert!(signs.contains("(futex); spinning: not compared: 1 round (-n 3)"), "{signs}");
+        assert!(signs.contains("the next in line is not compared: 1 round (-n 3); the longest"), "{signs}");
     }
 
     #[test]

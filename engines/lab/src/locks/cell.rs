@@ -72,6 +72,8 @@ pub struct Bench {
     pub times: LockTimes,
     /// How long a cell of weight 1 is watched in each round.
     pub window: Duration,
+    /// Holds of each thread that a round has room for: it is watched longer if holds are long. 0: as long as `window` says.
+    pub holds_min: u32,
     /// What this machine takes for the parts of waiting.
     pub calibration: Calibration,
 }
@@ -84,7 +86,7 @@ impl Bench {
 
     /// How long a round of this cell is watched.
     pub fn window_of(&self, cell: &Cell) -> Duration {
-        self.window * cell.scenario.weight
+        cell.scenario.window(self.window, self.times.hold, cell.threads, self.holds_min)
     }
 
     /// Runs one round of `cell`. An error if the lock let two in.
@@ -137,6 +139,7 @@ mod tests {
             pins: true,
             times: LockTimes { hold, think },
             window: Duration::from_millis(15),
+            holds_min: 0,
             calibration,
         }
     }

@@ -79,6 +79,8 @@ pub struct LockRow {
     pub rounds: usize,
     /// Rounds that were left out, since another program had taken a thread's CPU.
     pub rounds_disturbed: usize,
+    /// How long a round was watched.
+    pub window_ns: u64,
     /// Acquisitions in a second.
     pub per_s: Middle,
     /// How long was waited; none if nobody got the lock while it was counted.
@@ -159,6 +161,7 @@ impl Measured {
             pinned: bench.is_pinned(&self.cell),
             rounds: rounds.len(),
             rounds_disturbed: self.rounds.len() - rounds.len(),
+            window_ns: u64::try_from(bench.window_of(&self.cell).as_nanos()).unwrap_or(u64::MAX),
             per_s: Middle::of(rounds.iter().map(|round| round.per_s).collect())?,
             wait: wait(0),
             writer_wait: if self.cell.scenario.has_readers() { wait(1) } else { None },

@@ -50,18 +50,12 @@ const fn scenario(name: &'static str, what: What, crowd: Crowd, weight: u32, abo
 /// All of them.
 pub const SCENARIOS: &[Scenario] = &[
     scenario("uncontended", What::Alone, Crowd::One, 1, "one thread alone, without work: what the lock itself costs"),
-    scenario("short", What::Plain, Crowd::EachCpu, 1, "as many threads as CPUs, each holds the lock shortly"),
+    scenario("short", What::Plain, Crowd::EachCpu, 1, "each thread holds the lock shortly"),
     scenario("long", What::Long, Crowd::EachCpu, 1, "the lock is held a hundred times as long"),
     scenario("burst", What::Burst, Crowd::EachCpu, 1, "16 acquisitions at once, then a pause as long as all of theirs"),
     scenario("hog", What::Hog, Crowd::EachCpu, 1, "one thread holds the lock a thousand times as long as the others"),
     scenario("oversubscribed", What::Plain, Crowd::Many, 7, "short, with more threads than CPUs"),
-    scenario(
-        "herd",
-        What::Herd,
-        Crowd::Many,
-        4,
-        "many threads; each holder sleeps for 50 us, as for a write: so do all",
-    ),
+    scenario("herd", What::Herd, Crowd::Many, 4, "each holder sleeps for 50 us, as for a write: so do all"),
     scenario("preempted", What::Nap, Crowd::Twice, 2, "every 64th holder leaves its CPU for 50 us in the middle"),
     scenario("readers", What::Readers, Crowd::EachCpu, 1, "nine of ten only read"),
 ];
@@ -106,6 +100,22 @@ impl Scenario {
         }
     }
 
+    /// The longest hold in it.
+    pub fn longest_hold(&self, hold: Duration) -> Duration {
+        match self.what {
+            What::Hog => hold * HOG_TIMES,
+            What::Herd | What::Nap => hold + NAP,
+            _ => self.hold(hold),
+        }
+    }
+
+    /// How long a round of so many threads is watched, if one of weight 1 is watched for `base`: at least for `holds_min` holds of each.
+    pub fn window(&self, base: Duration, hold: Duration, threads: usize, holds_min: u32) -> Duration {
+        let threads = u32::try_from(threads).unwrap_or(u32::MAX);
+        let least = self.longest_hold(hold).saturating_mul(holds_min.saturating_mul(threads));
+        (base * self.weight).max(least.min(LENGTHENED_MAX))
+    }
+
     /// How long a thread works without the lock in it.
     pub fn think(&self, think: Duration) -> Duration {
         if self.what == What::Alone { Duration::ZERO } else { think }
@@ -121,7 +131,7 @@ impl Scenario {
             What::Herd => ThreadScript { nap_every: 1, ..plain },
             What::Alone => ThreadScript { is_timed: false, ..plain },
             What::Burst => ThreadScript { burst: BURST, think_steps: think_steps.saturating_mul(BURST), ..plain },
-            What::Hog if number == 0 => ThreadScript { hold_steps: hold_steps.saturating_mul(1000), ..plain },
+            What::Hog if number == 0 => ThreadScript { hold_steps: hold_steps.saturating_mul(HOG_TIMES), ..plain },
             What::Hog => plain,
             What::Nap => ThreadScript { nap_every: NAP_EVERY, ..plain },
             What::Readers => ThreadScript { reads_of_ten: 9, ..plain },
@@ -129,6 +139,10 @@ impl Scenario {
     }
 }
 
+/// How many times as long the hog holds the lock.
+const HOG_TIMES: u32 = 1000;
+/// LIMIT: rounds are not made longer than this for the sake of long holds.
+const LENGTHENED_MAX: Duration = Duration::from_secs(5);
 /// Acquisitions without work between them.
 const BURST: u32 = 16;
 /// Holds, of which one goes with a nap.
@@ -211,6 +225,21 @@ mod tests {
         assert_eq!(taken("readers"), ["pthread", "std", "pthread-rw", "pthread-rw-w", "std-rw", "parking_lot-rw"]);
         assert!(taken("short").contains(&"mcs") && !taken("short").contains(&"std-rw"));
         assert_eq!(taken("herd"), ["futex", "futex-all", "handoff", "pthread", "std", "parking_lot"]);
+    }
+
+    #[test]
+    fn rounds_are_long_enough_for_twenty_holds_of_each_thread() {
+        let window = |name: &str, hold_us, threads| {
+            let (base, hold) = (Duration::from_millis(16), Duration::from_micros(hold_us));
+            scenario_named(name).expect("listed").window(base, hold, threads, 20)
+        };
+        assert_eq!(
+            (window("short", 1, 2), window("short", 5_000, 2)),
+            (Duration::from_millis(16), Duration::from_millis(200))
+        );
+        assert_eq!((window("long", 100, 4), window("hog", 10_000, 2)), (Duration::from_millis(800), LENGTHENED_MAX));
+        assert_eq!(window("oversubscribed", 0, 64), Duration::from_millis(112));
+        assert_eq!(window("uncontended", 10_000, 1), Duration::from_millis(16));
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub fn as_text(look: TextLook, plan: &BenchPlan, measured: &MeasuredCosts, kerne
     let mut text = look.verdict(Tint::Bold, &format!("{}\n", verdict(measured)));
     text.push_str(&look.prose(&format!("{}\n", surroundings(plan, measured, kernel))));
     text.push('\n');
-    text.push_str(&look.table(table(measured)));
+    text.push_str(&look.table(table(measured, plan.cpus)));
     text.push('\n');
     text.push_str(&look.prose(&format!("{}\n", knee_sentence(measured))));
     text
@@ -68,7 +68,7 @@ fn surroundings(plan: &BenchPlan, measured: &MeasuredCosts, kernel: &str) -> Str
     )
 }
 
-fn table(measured: &MeasuredCosts) -> TextTable {
+fn table(measured: &MeasuredCosts, cpus: usize) -> TextTable {
     let has_lock = measured.rows.iter().any(|row| !row.create_locked_ns.is_empty());
     let columns = if has_lock { 6 } else { 5 };
     let mut aligns = vec![Align::Right; columns];
@@ -80,7 +80,7 @@ fn table(measured: &MeasuredCosts) -> TextTable {
     }
     table.row(titles);
     for row in &measured.rows {
-        table.row(cells(row, measured.bytes, has_lock));
+        table.row(cells(row, measured.bytes, has_lock).into_iter().chain([why_fewer(row, cpus)]));
     }
     table
 }
@@ -98,11 +98,23 @@ fn cells(row: &MeasuredThreads, bytes: u64, has_lock: bool) -> Vec<String> {
     if has_lock {
         cells.insert(2, cost(&row.create_locked_ns));
     }
-    cells.push(match row.threads_worked < row.threads {
-        true => format!("only {} at once: other runs have cores", row.threads_worked),
-        false => String::new(),
-    });
     cells
+}
+
+/// Why fewer threads worked at once than were asked for; empty if all did.
+fn why_fewer(row: &MeasuredThreads, cpus: usize) -> String {
+    let worked = row.threads_worked;
+    if worked >= row.threads {
+        return String::new();
+    }
+    let why = match row.chunks {
+        1 => "the range is one chunk".to_owned(),
+        chunks if chunks < row.threads && worked >= chunks => format!("the range has {chunks} chunks"),
+        _ if row.is_short_of_hands && worked < row.threads.min(cpus) => "other runs have cores".to_owned(),
+        _ if worked >= cpus => format!("this machine has {}", counted(cpus as u64, "CPU")),
+        _ => "the others found nothing left".to_owned(),
+    };
+    format!("only {worked} at once: {why}")
 }
 
 /// Where more threads are no longer faster.
@@ -145,6 +157,8 @@ mod tests {
         MeasuredThreads {
             threads,
             threads_worked: threads,
+            is_short_of_hands: false,
+            chunks: 128,
             create_ns: vec![ns(create_ms); 3],
             create_locked_ns: locked_ms.map(ns).into_iter().collect(),
             destroy_ns: vec![ns(destroy_ms); 3],
@@ -163,6 +177,7 @@ mod tests {
             bytes: measured.bytes,
             why_bytes: "--size",
             threads_max: 4,
+            cpus: 4,
         };
         as_text(TextLook::PLAIN, &plan, measured, "Linux 6.18")
     }
@@ -177,6 +192,19 @@ mod tests {
             4          80.0             100           25.0         12.5          40.0\n\n\
             fastest with 4 threads, the most that were measured\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_row_says_why_fewer_threads_worked() {
+        let of = |threads_worked, chunks, is_short_of_hands| {
+            why_fewer(&MeasuredThreads { threads_worked, chunks, is_short_of_hands, ..row(8, 1, None, 1) }, 4)
+        };
+        assert_eq!(of(8, 128, true), "");
+        assert_eq!(of(1, 1, false), "only 1 at once: the range is one chunk");
+        assert_eq!(of(3, 3, false), "only 3 at once: the range has 3 chunks");
+        assert_eq!(of(2, 128, true), "only 2 at once: other runs have cores");
+        assert_eq!(of(4, 128, true), "only 4 at once: this machine has 4 CPUs");
+        assert_eq!(of(2, 128, false), "only 2 at once: the others found nothing left");
     }
 
     #[test]
@@ -202,7 +230,7 @@ mod tests {
     #[test]
     fn cores_that_others_had_are_named() {
         let mut held = row(4, 300, None, 60);
-        held.threads_worked = 3;
+        (held.threads_worked, held.is_short_of_hands) = (3, true);
         let text = shown(&measured(vec![row(1, 600, None, 100), held], 4));
         assert!(text.contains("only 3 at once: other runs have cores\n"), "{text}");
     }

@@ -1,0 +1,2 @@
+# No time is not enough
+mh locks --seconds 0

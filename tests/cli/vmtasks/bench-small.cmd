@@ -1,0 +1,2 @@
+# Less than a mebibyte is refused.
+mh vmtasks bench --size 4K

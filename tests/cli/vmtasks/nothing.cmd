@@ -1,0 +1,2 @@
+# Without a command, the commands are named.
+mh vmtasks
