@@ -58,11 +58,11 @@ struct Cursor {
 }
 
 /// Chunks that are not taken yet, by node.
-pub struct ChunkQueue {
+pub struct PopulateQueue {
     cursors: Vec<Cursor>,
 }
 
-impl ChunkQueue {
+impl PopulateQueue {
     /// Divides `count` chunks among nodes by how many threads each has. Neighbouring chunks go to one node.
     pub fn new(count: usize, threads_by_node: &[usize]) -> Self {
         let threads: usize = threads_by_node.iter().sum();
@@ -158,7 +158,7 @@ mod tests {
                 let by_node: Vec<usize> =
                     (0..nodes).map(|node| threads * (node + 1) / nodes - threads * node / nodes).collect();
                 let (count, mut taken) = (1000, vec![0; 1000]);
-                let queue = ChunkQueue::new(count, &by_node);
+                let queue = PopulateQueue::new(count, &by_node);
                 let mut thread = 0;
                 while let Some(number) = queue.take(thread % nodes) {
                     taken[number] += 1;
@@ -172,17 +172,17 @@ mod tests {
 
     #[test]
     fn a_node_takes_its_own_chunks_first_and_no_node_without_threads_has_any() {
-        let queue = ChunkQueue::new(12, &[2, 0, 1]);
+        let queue = PopulateQueue::new(12, &[2, 0, 1]);
         assert_eq!((0..9).map(|_| queue.take(0).expect("more")).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!([queue.take(2), queue.take(1), queue.take(1)], [Some(9), Some(10), Some(11)]);
         assert!(queue.is_empty() && queue.take(0).is_none());
-        assert_eq!(ChunkQueue::new(3, &[]).take(5), Some(0));
-        assert_eq!(ChunkQueue::new(3, &[0, 0]).take(1), Some(0));
+        assert_eq!(PopulateQueue::new(3, &[]).take(5), Some(0));
+        assert_eq!(PopulateQueue::new(3, &[0, 0]).take(1), Some(0));
     }
 
     #[test]
     fn threads_take_all_chunks_between_them() {
-        let (queue, count) = (ChunkQueue::new(10_000, &[2, 2]), AtomicUsize::new(0));
+        let (queue, count) = (PopulateQueue::new(10_000, &[2, 2]), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for node in [0, 1, 0, 1] {
                 let (queue, count) = (&queue, &count);

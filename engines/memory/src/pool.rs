@@ -1,7 +1,7 @@
 //! The threads: created once, with small stacks that are touched before, and waiting behind a gate. No thread is created while memory is
 //! populated, since a stack needs the lock that populating holds. Each thread that works has a hand of the lease.
 
-use crate::chunks::{ChunkPlan, ChunkQueue};
+use crate::chunks::{ChunkPlan, PopulateQueue};
 use crate::error::MemoryError;
 use crew::budget::Lease;
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -74,7 +74,7 @@ const FAULTS_MAX: usize = 64;
 /// One operation on all chunks of a range.
 struct Job {
     plan: ChunkPlan,
-    queue: ChunkQueue,
+    queue: PopulateQueue,
     /// Taken away at the end: whoever comes late finds nothing to work with.
     work: RwLock<Option<Work>>,
     /// Whether the first fault ends it.
@@ -178,7 +178,7 @@ impl ThreadPool {
         let mut by_node = vec![0; self.nodes.len().max(1)];
         self.seats.iter().take(width).for_each(|&seat| by_node[seat] += 1);
         let job = Arc::new(Job {
-            queue: ChunkQueue::new(plan.count(), &by_node),
+            queue: PopulateQueue::new(plan.count(), &by_node),
             plan,
             work: RwLock::new(Some(Box::new(work))),
             is_strict,
