@@ -499,6 +499,18 @@ complete -c mh -n "__fish_mh_using_subcommand innodb" -s h -l help -d 'Print hel
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load" -s h -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load" -f -a "load" -d 'Load CSV or tab-separated files into a table over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l columns -d 'Columns that values are for, in their order (default: those of the table)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject -d 'Write refused rows to FILE as they are, and their places and causes to FILE.log; load the others' -r -F
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject-limit -d 'End the load when more rows are refused' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s j -l jobs -l connections -d 'Load over at most N connections (default, and 0: a connection for each core)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets cores that no other run wants'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l memory -d 'Hold at most SIZE of rows in memory, unless one row is longer (64M)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l report -d 'After the run, print what bound it: server, client or disk' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s d -l dbname -l database -d 'The database: postgres://USER@HOST/DATABASE, mysql://..., mariadb://..., libpq\'s keywords, sqlite:FILE, or a name' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l host -d 'Host of the server, or the directory of its socket' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s p -l port -d 'Port of the server' -r
@@ -512,29 +524,17 @@ complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_fro
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l escape -d 'Before a quote within quotes (default: the quote)' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l null -d 'What stands for NULL without quotes (default: nothing, of text \\N)' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l encoding -d 'Encoding of the files, as the server calls it (default: UTF-8)' -r
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l columns -d 'Columns that values are for, in their order (default: those of the table)' -r
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject -d 'Write refused rows to FILE as they are, and their places and causes to FILE.log; load the others' -r -F
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject-limit -d 'End the load when more rows are refused' -r
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s j -l jobs -l connections -d 'Load over at most N connections (default, and 0: a connection for each core)' -r
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
-normal\t'Everyday work'
-low\t'Gives way to normal work'
-idle\t'Gets cores that no other run wants'"
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l memory -d 'Hold at most SIZE of rows in memory, unless one row is longer (64M)' -r
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l report -d 'After the run, print what bound it: server, client or disk' -r -f -a "text\t'For people'
-json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l truncate -d 'Empty the table first; with one connection in the same transaction'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l ordered -d 'Load in the order of the file, over one connection'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l resume -d 'Note in the table mh_load_TABLE what is done, and pass over what an interrupted run has noted'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s q -l quiet -d 'Print errors only'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l pg -d 'A name given by -d is PostgreSQL\'s (default: by PGHOST and its relatives, or by my.cnf)'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l mariadb -l mysql -d 'A name given by -d is MariaDB\'s or MySQL\'s'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s W -l password -d 'Ask for a password (default: PGPASSWORD, .pgpass, service files, my.cnf)'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s w -l no-password -d 'Never ask for a password; nothing else is done without -W'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l csv -d 'Rows are CSV (default: by the file\'s name)'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l text -l tsv -d 'Rows are COPY\'s text format: tabs between values, \\N for NULL'
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l truncate -d 'Empty the table first; with one connection in the same transaction'
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l ordered -d 'Load in the order of the file, over one connection'
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l resume -d 'Note in the table mh_load_TABLE what is done, and pass over what an interrupted run has noted'
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l explain -d 'Print the plan with its reasons and do nothing'
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s q -l quiet -d 'Print errors only'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l record -d 'Write every look to FILE, or to a file a day in the directory DIR; one that is there is gone on with' -r -F
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l keep -d 'Remove files of a --record DIR that are older than so many days' -r
