@@ -4,17 +4,22 @@
 mod archive;
 mod frames;
 mod proxy;
+mod session;
+mod source;
 mod statement;
 mod table;
 mod work;
 
 pub use archive::{ArchiveFault, ArchiveFrame, ArchiveIndex, ArchiveTable};
 pub use frames::DumpCodec;
+pub use session::DumpSession;
+pub use source::{DumpSource, SourceTable, major};
 pub use table::{CatalogueTable, TableDivision};
 
 use crate::dump::proxy::{Offer, PgDumpProxy};
 use crate::dump::table::Catalogue;
 use crate::dump::work::{Board, DumpStop};
+use crew::budget::Lease;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,6 +37,8 @@ pub struct DumpRequest {
     pub address: ServerAddress,
     /// pg_dump's own options: what is selected.
     pub selection: Vec<OsString>,
+    /// What they mean for sessions.
+    pub session: DumpSession,
     /// The directory with pg_dump and pg_restore.
     pub programs: PathBuf,
     /// The directory that the archive becomes.
@@ -128,6 +135,23 @@ pub struct DumpProgress {
     pub stored: u64,
     /// Bytes written to the archive.
     pub written: u64,
+    /// Connections that read rows now.
+    pub at_work: u64,
+    /// Where their threads have spent their time.
+    pub clocks: DumpClocks,
+}
+
+/// Time of all readers, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DumpClocks {
+    /// Reading rows and compressing them.
+    pub reading: Duration,
+    /// Of that, computing in this program.
+    pub computing: Duration,
+    /// Waiting for a core of the machine's budget.
+    pub waiting_for_hands: Duration,
+    /// Waiting for pg_dump to ask for a table, and for the parts before theirs to be written.
+    pub waiting_for_work: Duration,
 }
 
 /// What came of a dump.
@@ -157,10 +181,17 @@ impl DumpRun {
         self.board.stop(DumpStop::Interrupted);
     }
 
+    /// Whether an archive can be made there; before anything is asked of a server.
+    pub fn check_target(target: &Path) -> Result<(), DumpError> {
+        archive::partial_of(target)?;
+        let above = archive::directory_of(target);
+        std::fs::read_dir(above).map(drop).map_err(DumpError::file("make the archive in", above))
+    }
+
     /// Dumps. The target does not exist before, and is whole or absent after.
-    pub fn run(&self, request: &DumpRequest) -> Result<Dumped, DumpError> {
+    pub fn run(&self, request: &DumpRequest, lease: &dyn Lease) -> Result<Dumped, DumpError> {
         let partial = archive::partial_of(&request.target)?;
-        let outcome = self.dump_into(request, &partial);
+        let outcome = self.dump_into(request, &partial, lease);
         if outcome.is_err() {
             // What is left of it is marked by its name, and worth nothing: the snapshot is gone.
             let _may_not_be_there = std::fs::remove_dir_all(&partial);
@@ -168,23 +199,23 @@ impl DumpRun {
         outcome
     }
 
-    fn dump_into(&self, request: &DumpRequest, partial: &Path) -> Result<Dumped, DumpError> {
+    fn dump_into(&self, request: &DumpRequest, partial: &Path, lease: &dyn Lease) -> Result<Dumped, DumpError> {
         let mut leader = connect(&request.address)?;
-        let snapshot = begin(&mut leader)?;
+        self.board.may_be_cancelled(&leader);
+        let snapshot = request.session.begin(&mut leader)?;
         let catalogue = Arc::new(Catalogue::read(&mut leader)?);
-        self.board.begin(request.connections);
         let offer = Offer {
             board: Arc::clone(&self.board),
             catalogue,
             part_bytes: request.part_bytes,
-            parts: archive::beside(partial, ".rows"),
+            parts: archive::beside(partial, archive::ROWS),
         };
-        std::fs::create_dir_all(&offer.parts).map_err(DumpError::file("make directory", &offer.parts))?;
+        std::fs::create_dir(&offer.parts).map_err(DumpError::file("make directory", &offer.parts))?;
         let parts = archive::Removed(offer.parts.clone());
         let proxy = PgDumpProxy::open(&request.sockets, request.address.clone(), offer)?;
         let warnings = std::thread::scope(|scope| {
             let readers: Vec<_> = (0..request.connections)
-                .map(|_| scope.spawn(|| self.board.ends_with(work::read_parts(&self.board, request, &snapshot))))
+                .map(|_| scope.spawn(|| self.board.ends_with(work::read_parts(&self.board, request, &snapshot, lease))))
                 .collect();
             let written = self.board.ends_with(self.run_pg_dump(request, partial, &snapshot, &proxy));
             self.board.no_more_tables();
@@ -253,32 +284,4 @@ impl Default for DumpRun {
 
 fn connect(address: &ServerAddress) -> Result<Connection, DumpError> {
     Connection::connect(address, LOGIN).map_err(DumpError::server("connect to the server"))
-}
-
-/// Settings under which a table's text is what pg_dump would have written.
-const SETTINGS: &str = "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; \
-    set row_security = off; set extra_float_digits = 3; set datestyle = 'ISO'; set intervalstyle = 'postgres'; \
-    select pg_catalog.set_config('search_path', '', false); \
-    select pg_catalog.set_config('client_encoding', pg_catalog.current_setting('server_encoding'), false)";
-
-/// Begins the transaction whose snapshot all others share; its name.
-fn begin(leader: &mut Connection) -> Result<String, DumpError> {
-    let failed = || DumpError::server("begin a transaction");
-    leader.execute(SETTINGS).map_err(failed())?;
-    leader.execute("begin isolation level repeatable read read only").map_err(failed())?;
-    let rows =
-        leader.query("select pg_catalog.pg_export_snapshot()").map_err(DumpError::server("export a snapshot"))?;
-    table::text_of(&rows, 0, 0).ok_or_else(|| DumpError::Program {
-        program: "the server",
-        message: "has exported a snapshot without a name".to_owned(),
-    })
-}
-
-/// Joins a snapshot.
-fn join(connection: &mut Connection, snapshot: &str) -> Result<(), DumpError> {
-    let failed = || DumpError::server("begin a transaction");
-    connection.execute(SETTINGS).map_err(failed())?;
-    connection.execute("begin isolation level repeatable read read only").map_err(failed())?;
-    let sql = format!("set transaction snapshot '{}'", snapshot.replace('\'', "''"));
-    connection.execute(&sql).map(drop).map_err(DumpError::server("join the snapshot"))
 }

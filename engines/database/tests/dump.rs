@@ -1,6 +1,7 @@
 //! Dumps of a real PostgreSQL, restored by pg_restore itself: the same rows, sequences, large objects and constraints.
 
-use database::dump::{ArchiveIndex, DumpCodec, DumpError, DumpRequest, DumpRun, Dumped};
+use crew::budget::{Budget, InProcess, Lease, Priority, Request, Weight};
+use database::dump::{ArchiveIndex, DumpCodec, DumpError, DumpRequest, DumpRun, DumpSession, Dumped};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -91,6 +92,7 @@ impl Source {
         DumpRequest {
             address: self.address("postgres"),
             selection: Vec::new(),
+            session: DumpSession::default(),
             programs: programs(),
             target: self.directory.path().join(name),
             sockets,
@@ -111,6 +113,12 @@ impl Source {
     }
 }
 
+fn lease() -> Box<dyn Lease> {
+    let what = "a dump".to_owned();
+    let request = Request { priority: Priority::Normal, weight: Weight::default(), useful_width: 4, what };
+    InProcess::new(4).lease(request)
+}
+
 fn programs() -> PathBuf {
     let all = std::fs::read_dir("/usr/lib/postgresql").expect("Debian's place");
     let newest = all.filter_map(|entry| Some(entry.ok()?.path().join("bin"))).max();
@@ -123,7 +131,7 @@ fn codec(name: &str) -> DumpCodec {
 
 fn dump(request: &DumpRequest) -> Dumped {
     DumpRun::new()
-        .run(request)
+        .run(request, lease().as_ref())
         .unwrap_or_else(|error| panic!("{error}: {:?}", std::error::Error::source(&error).map(ToString::to_string)))
 }
 
@@ -188,7 +196,7 @@ fn an_end_from_outside_leaves_nothing_on_either_side() {
     let request = source.request("ended", codec("none"));
     let run = DumpRun::new();
     let outcome = std::thread::scope(|scope| {
-        let dumps = scope.spawn(|| run.run(&request));
+        let dumps = scope.spawn(|| run.run(&request, lease().as_ref()));
         while run.progress().bytes == 0 && !dumps.is_finished() {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -218,7 +226,67 @@ fn a_failure_of_pg_dump_is_the_dumps() {
     let Some(source) = Source::start() else { return };
     let mut request = source.request("wrong", codec("none"));
     request.selection = vec!["--table=nothing".into()];
-    let error = DumpRun::new().run(&request).expect_err("no such table");
+    let error = DumpRun::new().run(&request, lease().as_ref()).expect_err("no such table");
     assert!(error.to_string().contains("no matching tables were found"), "{error}");
     assert!(!request.target.exists());
+}
+
+/// pg_dump says in the archive in which encoding rows are: a session of another one would write what nobody can restore.
+#[test]
+fn rows_are_in_the_encoding_of_the_database() {
+    let Some(source) = Source::start() else { return };
+    let make = "create database latin encoding 'LATIN1' locale 'C' template template0";
+    source.connection("postgres").execute(make).expect("it is made");
+    source
+        .connection("postgres")
+        .execute("create database raw encoding 'SQL_ASCII' template template0")
+        .expect("it is made");
+    source.connection("latin").execute("create table t (a text); insert into t values ('ä')").expect("it is made");
+    let raw = "set client_encoding = 'SQL_ASCII'; create table t (a text); insert into t values (E'\\xff\\xfe')";
+    source.connection("raw").execute(raw).expect("it is made");
+    for (database, bytes) in [("latin", &b"\xe4\n"[..]), ("raw", b"\xff\xfe\n")] {
+        let mut request = source.request(database, codec("none"));
+        request.address = source.address(database);
+        dump(&request);
+        let written = std::fs::read_dir(&request.target).expect("ours").flatten();
+        let is_table = |name: &str| name.ends_with(".dat") && name != "toc.dat";
+        let rows = written.filter(|entry| is_table(&entry.file_name().to_string_lossy()));
+        let rows: Vec<u8> = rows.flat_map(|entry| std::fs::read(entry.path()).expect("ours")).collect();
+        assert!(rows.starts_with(bytes), "{database}: {rows:?}");
+        let restored = format!("{database}_restored");
+        let encoding = if database == "latin" { "LATIN1" } else { "SQL_ASCII" };
+        let make = format!("create database {restored} encoding '{encoding}' locale 'C' template template0");
+        source.connection("postgres").execute(&make).expect("it is made");
+        let mut restore = Command::new(programs().join("pg_restore"));
+        restore.args(["--exit-on-error", "-h"]).arg(source.server.directory());
+        restore.args(["-p", &source.server.port().to_string(), "-U", "postgres", "-d", &restored]).arg(&request.target);
+        let output = restore.output().expect("pg_restore runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let question = "select encode(convert_to(a, current_setting('server_encoding')), 'hex') from t";
+        let question = if database == "raw" { "select encode(a::bytea, 'hex') from t" } else { question };
+        let hexadecimal = source.connection(&restored).query(question).expect("an answer");
+        let expected = if database == "latin" { "e4" } else { "fffe" };
+        assert_eq!(hexadecimal[0][0].as_deref(), Some(expected.as_bytes()));
+    }
+}
+
+/// Who would be shown some rows only gets no dump, and no short one.
+#[test]
+fn row_security_fails_the_dump_unless_it_is_asked_for() {
+    let Some(source) = Source::start() else { return };
+    let make = "create role limited login; create table secrets (owner text, n int); \
+        insert into secrets values ('limited', 1), ('other', 2); alter table secrets enable row level security; \
+        create policy own on secrets using (owner = current_user); grant select on secrets to limited";
+    source.connection("postgres").execute(make).expect("it is made");
+    let mut request = source.request("limited", codec("none"));
+    request.session.role = Some("limited".to_owned());
+    request.selection = vec!["--role=limited".into()];
+    let error = DumpRun::new().run(&request, lease().as_ref()).expect_err("two rows are not all shown");
+    let text = format!("{error}: {:?}", std::error::Error::source(&error).map(ToString::to_string));
+    assert!(text.contains("row-level security"), "{text}");
+    assert!(!request.target.exists());
+    request.session.has_row_security = true;
+    request.selection.push("--enable-row-security".into());
+    let dumped = dump(&request);
+    assert_eq!(dumped.index.tables.iter().map(|table| table.rows).sum::<u64>(), 1);
 }

@@ -91,15 +91,23 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
     beside.into()
 }
 
+/// Behind the name of an unfinished archive: where rows wait for their places in it.
+pub const ROWS: &str = ".rows";
+
 /// Where an archive is made: beside its target, whose name it gets at the end.
 pub fn partial_of(target: &Path) -> Result<PathBuf, DumpError> {
     let partial = beside(target, ".partial");
-    for path in [target, &partial] {
+    for path in [target, &partial, &beside(&partial, ROWS)] {
         if path.symlink_metadata().is_ok() {
             return Err(ArchiveFault::Exists(path.display().to_string()).into());
         }
     }
     Ok(partial)
+}
+
+/// The directory that a path is in.
+pub fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Puts rows in their places, writes the index, and gives the archive its name.
@@ -126,7 +134,7 @@ pub fn finish(request: &DumpRequest, partial: &Path, tables: Vec<Arc<TableWork>>
     written.map_err(DumpError::file("write", &path))?;
     sync_all(partial).map_err(DumpError::file("write out", partial))?;
     std::fs::rename(partial, &request.target).map_err(DumpError::file("rename to", &request.target))?;
-    let above = request.target.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let above = directory_of(&request.target);
     File::open(above).and_then(|above| above.sync_all()).map_err(DumpError::file("write out", above))?;
     Ok(index)
 }

@@ -11,6 +11,9 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Uncompressed bytes after which a unit ends with the row.
 const FRAME_BYTES: usize = 4 << 20;
 
+/// The formats that some pg_restore reads.
+const READABLE: [&str; 3] = ["zstd", "gzip", "lz4"];
+
 /// How rows are compressed.
 #[derive(Clone, Copy)]
 pub struct DumpCodec {
@@ -21,6 +24,36 @@ pub struct DumpCodec {
 }
 
 impl DumpCodec {
+    /// `zstd:1`, `gzip`, `lz4:1`, `none`; as pg_dump has it, a number alone is gzip's level, and 0 is none.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let level = |text: &str| text.parse::<i32>().map_err(|error| format!("level '{text}': {error}"));
+        let (name, level) = match text.split_once(':') {
+            _ if text.starts_with(|letter: char| letter.is_ascii_digit()) => match level(text)? {
+                0 => ("none", None),
+                given => ("gzip", Some(given)),
+            },
+            Some((name, given)) => (name, Some(level(given)?)),
+            None => (text, None),
+        };
+        if name == "none" {
+            return Ok(Self { format: None, level: 0 });
+        }
+        let format = Some(name).filter(|name| READABLE.contains(name)).and_then(codec::registry::by_name);
+        let format = format.ok_or_else(|| format!("'{name}' is none of {}, none", READABLE.join(", ")))?;
+        let facts = format.facts();
+        let level = level.unwrap_or(1);
+        if !facts.levels.contains(&level) {
+            let (least, most) = (facts.levels.start(), facts.levels.end());
+            return Err(format!("level {level} of {name} is not in {least} to {most}"));
+        }
+        Ok(Self { format: Some(format), level })
+    }
+
+    /// As it is parsed.
+    pub fn name(&self) -> String {
+        self.format.map_or("none".to_owned(), |format| format!("{}:{}", format.facts().tool, self.level))
+    }
+
     /// What file names end with, behind `.dat`.
     pub fn suffix(&self) -> &'static str {
         self.format.and_then(|format| format.facts().suffixes.first()).map_or("", |(suffix, _)| suffix)
@@ -139,6 +172,25 @@ pub fn append(file: &mut impl Write, part: &PartBytes) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn compression_is_spelled_as_pg_dump_has_it() {
+        let name = |text| DumpCodec::parse(text).map(|codec| codec.name());
+        let good = [
+            ("zstd:3", "zstd:3"),
+            ("gzip", "gzip:1"),
+            ("lz4", "lz4:1"),
+            ("none", "none"),
+            ("0", "none"),
+            ("6", "gzip:6"),
+        ];
+        for (text, expected) in good {
+            assert_eq!(name(text).as_deref(), Ok(expected), "{text}");
+        }
+        for text in ["xz", "zstd:999", "zstd:", "gzip:x", "", "17"] {
+            assert!(name(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn digests_do_not_depend_on_order_or_cuts() {

@@ -2,6 +2,7 @@
 //! message goes through unchanged but for the COPY of a table that is read here. That one is answered as if the table were empty.
 //! Connections to the server stay open until the proxy ends: pg_dump's locks keep tables as they are.
 
+use super::session::ENCODING_OF_SERVER;
 use super::statement::CopyOut;
 use super::table::Catalogue;
 use super::work::{Board, DumpStop, TableWork};
@@ -25,7 +26,7 @@ const MESSAGE_BYTES_MAX: usize = 64 << 20;
 const STARTUP_BYTES_MAX: usize = 10_000;
 
 /// Variables that would lead pg_dump elsewhere, or that it has no use for.
-const LED_ASTRAY: [&str; 9] = [
+const LED_ASTRAY: [&str; 11] = [
     "PGHOSTADDR",
     "PGSERVICE",
     "PGPASSWORD",
@@ -35,6 +36,8 @@ const LED_ASTRAY: [&str; 9] = [
     "PGCHANNELBINDING",
     "PGREQUIREAUTH",
     "PGTARGETSESSIONATTRS",
+    "PGCLIENTENCODING",
+    "PGOPTIONS",
 ];
 
 /// What to do with the tables that pg_dump asks for.
@@ -90,6 +93,8 @@ impl PgDumpProxy {
         LED_ASTRAY.iter().for_each(|name| {
             command.env_remove(name);
         });
+        // What it reports becomes part of our messages.
+        command.env("LC_ALL", "C");
         command.env("PGHOST", &self.directory).env("PGPORT", PORT).env("PGUSER", self.shared.address.user());
         command.env("PGDATABASE", self.shared.address.database().unwrap_or(self.shared.address.user()));
     }
@@ -174,11 +179,17 @@ impl SharedProxy {
             address = address.with_database(database);
         }
         let mut connection = Connection::connect(&address, LOGIN)?;
+        // pg_dump may wait for a lock when all is over.
+        self.offer.board.may_be_cancelled(&connection);
+        connection.execute(ENCODING_OF_SERVER)?;
         let name = given("application_name").unwrap_or_else(|| "pg_dump".to_owned());
         connection.execute(&format!("set application_name = '{}'", name.replace('\'', "''")))?;
         let relay = connection.into_postgres_relay()?;
         let mut greeting = message(b'R', &0_u32.to_be_bytes());
+        let encoding = relay.parameters().iter().find(|(name, _)| name == "server_encoding").cloned();
         for (name, value) in relay.parameters() {
+            // What the login had is no longer so.
+            let value = encoding.as_ref().filter(|_| name == "client_encoding").map_or(value, |(_, encoding)| encoding);
             greeting.extend(message(b'S', format!("{name}\0{value}\0").as_bytes()));
         }
         let (pid, secret) = relay.cancel_key();

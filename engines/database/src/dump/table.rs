@@ -2,6 +2,7 @@
 //! are counted with TOAST, which may hang on few pages.
 
 use super::DumpError;
+use super::source::major;
 use super::statement::CopyOut;
 use std::collections::HashMap;
 use wire::Connection;
@@ -33,15 +34,13 @@ const TABLES: &str = "select c.oid, pg_catalog.quote_ident(n.nspname) || '.' || 
     pg_catalog.pg_relation_size(c.oid) / pg_catalog.current_setting('block_size')::int8, \
     pg_catalog.pg_table_size(c.oid), coalesce(a.amname = 'heap', false) \
     from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace \
-    left join pg_catalog.pg_am a on a.oid = c.relam where c.relkind in ('r', 'm')";
+    left join pg_catalog.pg_am a on a.oid = c.relam where c.relkind = 'r'";
 
 impl Catalogue {
     /// Reads it in the connection's snapshot.
     pub fn read(connection: &mut Connection) -> Result<Self, DumpError> {
         let rows = connection.query(TABLES).map_err(DumpError::server("read the list of tables"))?;
-        let version = connection.server_version();
-        let major: String = version.chars().take_while(char::is_ascii_digit).collect();
-        let has_ranges = major.parse::<u32>().is_ok_and(|major| major >= RANGES_SINCE);
+        let has_ranges = major(connection.server_version()).is_some_and(|major| major >= RANGES_SINCE);
         let tables = (0..rows.len()).filter_map(|row| {
             let number = |column| text_of(&rows, row, column)?.parse::<u64>().ok();
             let table = CatalogueTable {
@@ -58,6 +57,24 @@ impl Catalogue {
     /// The table that a statement asks for.
     pub fn find(&self, name: &str) -> Option<&CatalogueTable> {
         self.tables.get(name)
+    }
+
+    /// Every table with its quoted name.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &CatalogueTable)> {
+        self.tables.iter().map(|(name, table)| (name.as_str(), table))
+    }
+
+    /// Why a table that is large enough for several parts is read as one.
+    pub fn why_whole(&self, table: &CatalogueTable, part_bytes: u64) -> Option<&'static str> {
+        if table.bytes / part_bytes.max(1) < 2 {
+            return None;
+        }
+        match (self.has_ranges, table.is_heap, table.pages) {
+            (false, ..) => Some("the server reads ranges of a table from version 14 on"),
+            (_, false, _) => Some("it is not stored as a heap"),
+            (.., 0 | 1) => Some("its rows are on one page"),
+            _ => None,
+        }
     }
 
     /// How it is read in parts of about `part_bytes`.

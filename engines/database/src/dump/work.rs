@@ -5,7 +5,8 @@ use super::archive::{ArchiveFrame, ArchiveTable};
 use super::frames::{PartBytes, RowFrameWriter, append};
 use super::statement::CopyOut;
 use super::table::TableDivision;
-use super::{DumpError, DumpProgress, DumpRequest, connect, join};
+use super::{DumpClocks, DumpError, DumpProgress, DumpRequest, connect};
+use crew::budget::Lease;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,8 +14,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
-use wire::Canceller;
+use std::time::{Duration, Instant};
+use sys::cpu_clock::thread_cpu_ns;
+use wire::{Canceller, Connection};
 
 /// How long a server may take to hear of a cancel request.
 const CANCEL: Duration = Duration::from_secs(5);
@@ -87,6 +89,8 @@ struct Counts {
     bytes: AtomicU64,
     stored_done: AtomicU64,
     written: AtomicU64,
+    at_work: AtomicU64,
+    clocks: Mutex<DumpClocks>,
 }
 
 impl TableWork {
@@ -138,9 +142,9 @@ impl TableFile {
 }
 
 impl Board {
-    /// Readers come.
-    pub fn begin(&self, readers: usize) {
-        self.state.lock().cancellers.reserve(readers);
+    /// What a connection runs is ended with the dump.
+    pub fn may_be_cancelled(&self, connection: &Connection) {
+        self.state.lock().cancellers.push(connection.canceller());
     }
 
     /// How far it is.
@@ -155,6 +159,8 @@ impl Board {
             stored_done: count(&self.counts.stored_done),
             stored: state.tables.iter().map(|table| table.stored).sum(),
             written: count(&self.counts.written),
+            at_work: count(&self.counts.at_work),
+            clocks: *self.counts.clocks.lock(),
         }
     }
 
@@ -256,43 +262,77 @@ impl Board {
 }
 
 /// A connection that reads parts until there are no more.
-pub fn read_parts(board: &Board, request: &DumpRequest, snapshot: &str) -> Result<(), DumpError> {
+pub fn read_parts(board: &Board, request: &DumpRequest, snapshot: &str, lease: &dyn Lease) -> Result<(), DumpError> {
     let mut connection = None;
-    while let Some(part) = board.next() {
+    loop {
+        let before = Instant::now();
+        let Some(part) = board.next() else { return Ok(()) };
+        board.counts.clocks.lock().waiting_for_work += before.elapsed();
         let connection = match &mut connection {
             Some(connection) => connection,
             None => {
                 let mut made = connect(&request.address)?;
-                join(&mut made, snapshot)?;
-                board.state.lock().cancellers.push(made.canceller());
+                board.may_be_cancelled(&made);
+                request.session.join(&mut made, snapshot)?;
                 connection.insert(made)
             }
         };
-        let copy = CopyOut { table: &part.table.name, columns: &part.table.columns };
-        let statement = part.table.division.statement(&copy, part.number);
-        let mut frames = RowFrameWriter::new(&request.codec, &part.table.name)?;
-        let outcome = connection.copy_out(&statement, |bytes| {
-            if board.is_over() {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-            board.counts.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-            frames.take(bytes).map_err(io::Error::other)
-        });
-        if board.is_over() {
+        let Some(bytes) = with_hand(board, lease, || read_part(board, request, connection, &part))? else {
             return Ok(());
-        }
-        let executed = outcome.map_err(DumpError::server(format!("read rows of {}", part.table.name)))?;
-        let tail = if part.number + 1 == part.table.division.parts() { END_OF_ROWS } else { b"" };
-        let failed = |cause| DumpError::Compress { table: part.table.name.clone(), cause };
-        let bytes = frames.finish(tail).map_err(failed)?;
-        let rows: u64 = bytes.frames.iter().map(|frame| frame.rows).sum();
-        if rows != executed.affected {
-            return Err(DumpError::Program {
-                program: "the server",
-                message: format!("has sent {rows} rows of {} and counted {}", part.table.name, executed.affected),
-            });
-        }
+        };
+        let before = Instant::now();
         board.write(&part, &bytes)?;
+        board.counts.clocks.lock().waiting_for_work += before.elapsed();
     }
-    Ok(())
+}
+
+/// Holds a core while rows come: the server computes, and then we do.
+fn with_hand<T>(board: &Board, lease: &dyn Lease, work: impl FnOnce() -> T) -> T {
+    let before = Instant::now();
+    let hand = lease.take();
+    let (begin, cpu_before) = (Instant::now(), thread_cpu_ns());
+    board.counts.at_work.fetch_add(1, Ordering::Relaxed);
+    let done = work();
+    board.counts.at_work.fetch_sub(1, Ordering::Relaxed);
+    lease.give_back(hand);
+    let mut clocks = board.counts.clocks.lock();
+    clocks.waiting_for_hands += begin - before;
+    clocks.reading += begin.elapsed();
+    clocks.computing += Duration::from_nanos(thread_cpu_ns().saturating_sub(cpu_before));
+    done
+}
+
+/// Reads a part; none if the dump is over.
+fn read_part(
+    board: &Board,
+    request: &DumpRequest,
+    connection: &mut Connection,
+    part: &Part,
+) -> Result<Option<PartBytes>, DumpError> {
+    let table = &part.table;
+    let copy = CopyOut { table: &table.name, columns: &table.columns };
+    let statement = table.division.statement(&copy, part.number);
+    let mut frames = RowFrameWriter::new(&request.codec, &table.name)?;
+    let outcome = connection.copy_out(&statement, |bytes| {
+        if board.is_over() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        board.counts.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        frames.take(bytes).map_err(io::Error::other)
+    });
+    if board.is_over() {
+        return Ok(None);
+    }
+    let executed = outcome.map_err(DumpError::server(format!("read rows of {}", table.name)))?;
+    let tail = if part.number + 1 == table.division.parts() { END_OF_ROWS } else { b"" };
+    let failed = |cause| DumpError::Compress { table: table.name.clone(), cause };
+    let bytes = frames.finish(tail).map_err(failed)?;
+    let rows: u64 = bytes.frames.iter().map(|frame| frame.rows).sum();
+    if rows != executed.affected {
+        return Err(DumpError::Program {
+            program: "the server",
+            message: format!("has sent {rows} rows of {} and counted {}", table.name, executed.affected),
+        });
+    }
+    Ok(Some(bytes))
 }
