@@ -8,6 +8,7 @@ mod corpus;
 mod corpus_made;
 mod crew;
 mod db;
+mod db_dump;
 mod digests;
 mod faults;
 mod fit;

@@ -2,10 +2,12 @@
 //! (`connect.rs`) and how a run is ended (`stopping.rs`).
 
 mod connect;
+mod dump;
 mod load;
 mod stopping;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use dump::DbDumpArgs;
 use load::DbLoadArgs;
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
@@ -27,12 +29,16 @@ enum DbOrder {
     /// Load CSV or tab-separated files into a table over many connections
     #[command(after_help = load::EXAMPLES)]
     Load(Box<DbLoadArgs>),
+    /// Dump a PostgreSQL database over many connections
+    #[command(after_help = dump::EXAMPLES)]
+    Dump(Box<DbDumpArgs>),
 }
 
 fn command() -> Command {
     DbArgs::augment_args(Command::new("db")).after_help(
         "Examples:\n  mh db load -d postgres:///shop orders orders.csv --header\n  \
-         mh db load -d sqlite:shop.db orders orders.csv.gz --header\n\n\
+         mh db load -d sqlite:shop.db orders orders.csv.gz --header\n  \
+         mh db dump -d postgres:///shop -f shop.dump\n\n\
          Exit codes: 0 done, 1 rows are missing, 2 wrong command line, no connection, no right, 130 interrupted",
     )
 }
@@ -41,5 +47,6 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let args = DbArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     match args.order {
         DbOrder::Load(args) => load::run(context, *args),
+        DbOrder::Dump(args) => dump::run(context, *args),
     }
 }

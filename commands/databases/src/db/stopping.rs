@@ -26,12 +26,17 @@ impl EndingSignals {
 
     /// Ends this load when one comes.
     pub fn end(&self, control: Arc<LoadControl>) -> io::Result<()> {
+        self.end_with(move || control.interrupt())
+    }
+
+    /// Ends something else when one comes, by calling `interrupt` on a thread of its own.
+    pub fn end_with(&self, interrupt: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let (signal, signals) = (Arc::clone(&self.signal), Arc::clone(&self.signals));
         let attend = move || {
             let Ok(first) = signals.wait() else { return };
             signal.store(first, Ordering::SeqCst);
             die_later(first);
-            let ending = std::thread::Builder::new().name("ending".to_owned()).spawn(move || control.interrupt());
+            let ending = std::thread::Builder::new().name("ending".to_owned()).spawn(interrupt);
             if ending.is_err() {
                 die_by(first);
             }

@@ -6,6 +6,7 @@ use super::{DumpError, DumpRun, connect};
 use wire::{Connection, ServerAddress};
 
 /// A database that is to be dumped.
+#[derive(Clone, Debug, Default)]
 pub struct DumpSource {
     /// `15.18 (Debian ...)`.
     pub server_version: String,
@@ -19,8 +20,6 @@ pub struct DumpSource {
     pub is_standby: bool,
     /// Tables with their parts, largest first.
     pub tables: Vec<SourceTable>,
-    /// The session that has looked.
-    pub connection: Connection,
 }
 
 /// A table as a dump would read it.
@@ -44,28 +43,28 @@ const FACTS: &str = "select greatest(0, current_setting('max_connections')::int8
     + current_setting('max_prepared_transactions')::int8), pg_catalog.pg_is_in_recovery()";
 
 impl DumpRun {
-    /// Looks at the database; `stop` ends that, too. `connections_left` counts the session that looks.
+    /// Looks at the database, over a session that is returned; `stop` ends that, too. `connections_left` counts that session.
     pub fn look(
         &self,
         address: &ServerAddress,
         session: &DumpSession,
         part_bytes: u64,
-    ) -> Result<DumpSource, DumpError> {
+    ) -> Result<(DumpSource, Connection), DumpError> {
         let mut connection = connect(address)?;
         self.board.may_be_cancelled(&connection);
         session.set(&mut connection, session.lock_wait.as_deref().unwrap_or("0"))?;
         let facts = connection.query(FACTS).map_err(DumpError::server("read the server's settings"))?;
         let number = |column| text_of(&facts, 0, column).and_then(|text| text.parse().ok()).unwrap_or(0);
         let catalogue = Catalogue::read(&mut connection)?;
-        Ok(DumpSource {
+        let source = DumpSource {
             server_version: connection.server_version().to_owned(),
             server_major: major(connection.server_version()).unwrap_or(0),
             connections_left: number(0),
             lock_slots: number(1),
             is_standby: text_of(&facts, 0, 2).as_deref() == Some("t"),
             tables: tables(&catalogue, part_bytes),
-            connection,
-        })
+        };
+        Ok((source, connection))
     }
 }
 

@@ -1,0 +1,200 @@
+//! `mh db dump`: reads the command line, looks at the server, has the plan made and carried out, and says what is in the archive.
+
+mod args;
+mod plan;
+mod programs;
+mod progress;
+mod report;
+mod selection;
+mod shown;
+
+pub use args::{DbDumpArgs, EXAMPLES};
+
+use super::connect::{self, ServerSurroundings};
+use super::stopping::EndingSignals;
+use ::load::cost::{ServerMeter, server_behind};
+use crew::budget::{Lease, Request, Waiting};
+use database::dump::{DumpError, DumpRequest, DumpRun};
+use database::target::Database;
+use mh_kit::context::{Context, variable};
+use mh_kit::failure::{Failure, Outcome};
+use mh_kit::report::show_plan;
+use mh_kit::sharing::{self, Shared};
+use plan::{DumpCircumstances, DumpJob, PART_BYTES};
+use report::DumpEnd;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sys::cpu_clock::process_cpu_ns;
+use tempfile::TempDir;
+use terminal::Verbosity;
+use wire::{Protocol, ServerAddress};
+
+/// How messages begin.
+const NAME: &str = "mh db dump";
+
+/// The exit code of a wrong command line, of a missing connection or right.
+const NOT_BEGUN: u8 = 2;
+
+/// Runs it.
+pub fn run(context: &mut Context, mut args: DbDumpArgs) -> Result<Outcome, Failure> {
+    let verbosity = if args.quiet { Verbosity::Quiet } else { Verbosity::Normal };
+    context.messages = context.terminals.messages(verbosity);
+    args.standing.settle(&context.settings.crew);
+    // Without a slash at its end, which would make names beside it names in it.
+    args.file = args.file.components().collect();
+    let named = connect::find(&args.connect(), &ServerSurroundings::look()).map_err(usage)?;
+    let address = postgres(named.database).map_err(usage)?;
+    for warning in &named.warnings {
+        context.messages.warning(NAME, warning, &[]);
+    }
+    let signals = EndingSignals::hold().map_err(mh_kit::context::signal_failure)?;
+    let run = Arc::new(DumpRun::new());
+    let stopped = Arc::clone(&run);
+    signals.end_with(move || stopped.stop()).map_err(mh_kit::context::signal_failure)?;
+    if let Err(error) = DumpRun::check_target(&args.file) {
+        let _always_refused = shown::failure(context, &named.name, &error, None);
+        return Ok(Outcome::Code(NOT_BEGUN));
+    }
+    let (source, looking) = match run.look(&address, &args.session(), PART_BYTES) {
+        Ok(looked) => looked,
+        Err(error) => {
+            let outcome = shown::failure(context, &named.name, &error, signals.signal());
+            return Ok(if signals.signal().is_some() { outcome } else { Outcome::Code(NOT_BEGUN) });
+        }
+    };
+    let planned = programs::find(source.server_major).and_then(|programs| {
+        let (name, is_server_here, hands_allowed) =
+            (named.name.clone(), address.is_local(), context.machine.hands_allowed());
+        plan::plan(&args, DumpCircumstances { name, source: &source, programs, is_server_here, hands_allowed })
+    });
+    let job = match planned {
+        Ok(job) => job,
+        Err(refused) => {
+            context.messages.error(NAME, &format!("dump {}: {refused}", named.name), &[]);
+            return Ok(Outcome::Code(NOT_BEGUN));
+        }
+    };
+    job.warnings.iter().for_each(|warning| context.messages.warning(NAME, warning, &[]));
+    if args.explain {
+        show_plan(context, &job.plan, args.report)?;
+        return Ok(Outcome::Done);
+    }
+    // Without the right to see it, there is no figure.
+    let meter = server_behind(looking.as_fd()).and_then(|pid| ServerMeter::open(pid).ok());
+    drop(looking);
+    carry_out(context, &args, DumpWork { job, address, run, meter }, &signals)
+}
+
+fn usage(message: String) -> Failure {
+    Failure::Usage { command: NAME, message }
+}
+
+/// The server, if it is one that can be dumped.
+fn postgres(database: Database) -> Result<ServerAddress, String> {
+    match database {
+        Database::Server(address) if address.protocol() == Protocol::Postgres => Ok(*address),
+        Database::Server(_) => {
+            Err("MariaDB and MySQL are not dumped yet: mariadb-dump, mydumper or mariadb-backup do".to_owned())
+        }
+        Database::Sqlite(_) => Err("a SQLite file is not dumped: sqlite3 FILE .dump does, or .backup".to_owned()),
+    }
+}
+
+/// What is needed to carry a plan out.
+struct DumpWork {
+    job: DumpJob,
+    address: ServerAddress,
+    run: Arc<DumpRun>,
+    meter: Option<ServerMeter>,
+}
+
+fn carry_out(
+    context: &Context,
+    args: &DbDumpArgs,
+    mut work: DumpWork,
+    signals: &EndingSignals,
+) -> Result<Outcome, Failure> {
+    let sockets = private_directory().map_err(|message| Failure::Environment { command: NAME, message })?;
+    let job = &work.job;
+    let (shared, lease) = lease(context, args, job);
+    let request = DumpRequest {
+        address: work.address.clone(),
+        selection: args.selection(),
+        session: args.session(),
+        programs: job.programs.directory.clone(),
+        target: args.file.clone(),
+        sockets: sockets.path().to_owned(),
+        connections: job.connections,
+        codec: job.codec,
+        part_bytes: PART_BYTES,
+    };
+    let progress = progress::start(context, work.address.database().unwrap_or(work.address.user()), &work.run);
+    let (begin, cpu_before) = (Instant::now(), process_cpu_ns());
+    let outcome = work.run.run(&request, lease.as_ref());
+    let wall = begin.elapsed();
+    drop(progress);
+    drop(sockets);
+    let dumped = match outcome {
+        Ok(dumped) => dumped,
+        Err(error) => {
+            let signal = signals.signal().filter(|_| is_by_signal(&error));
+            return Ok(shown::failure(context, &job.name, &error, signal));
+        }
+    };
+    let end = DumpEnd {
+        job,
+        dumped: &dumped,
+        wall,
+        client_cpu: Duration::from_nanos(process_cpu_ns().saturating_sub(cpu_before)),
+        cost: work.meter.as_mut().and_then(|meter| meter.look().ok()),
+        hands_from: shared.hands_from(lease.as_ref()),
+        cores: context.machine.hands_allowed(),
+    };
+    report::show(context, args.report, &end);
+    shown::success(context, &args.file, &dumped, wall);
+    Ok(Outcome::Done)
+}
+
+/// A terminal sends its signals to pg_dump, too, which may be the first to end.
+fn is_by_signal(error: &DumpError) -> bool {
+    matches!(error, DumpError::Interrupted | DumpError::Program { .. })
+}
+
+/// LIMIT: unix(7), less the socket's name and that of the directory itself.
+const SOCKET_PATH_MAX: usize = 108 - ".s.PGSQL.5432".len() - "/mh-db-XXXXXX/".len() - 1;
+
+/// A directory of mode 0700 for the socket that pg_dump connects to; it goes away with its value.
+fn private_directory() -> Result<TempDir, String> {
+    let places = ["XDG_RUNTIME_DIR", "TMPDIR"].into_iter().filter_map(|name| Some(PathBuf::from(variable(name)?)));
+    let mut cause = String::new();
+    for place in places.chain([PathBuf::from("/tmp")]).filter(|place| is_short(place)) {
+        match tempfile::Builder::new().prefix("mh-db-").tempdir_in(&place) {
+            Ok(directory) => return Ok(directory),
+            Err(error) => cause = mh_kit::failure::with_causes(&error),
+        }
+    }
+    Err(format!("make a directory for a socket: {cause}"))
+}
+
+fn is_short(place: &Path) -> bool {
+    place.is_absolute() && place.as_os_str().len() <= SOCKET_PATH_MAX
+}
+
+/// LIMIT: connections to another host that share a hand: they compress for a third of the time.
+const CONNECTIONS_A_HAND: usize = 3;
+
+fn lease(context: &Context, args: &DbDumpArgs, job: &DumpJob) -> (Shared, Box<dyn Lease>) {
+    let (priority, weight) = (args.standing.priority().class(), args.standing.weight());
+    let a_hand = if job.is_server_here { 1 } else { CONNECTIONS_A_HAND };
+    let useful_width = job.connections.div_ceil(a_hand);
+    let shared = sharing::budget(context, useful_width, priority);
+    if let Some(why) = &shared.why_alone {
+        sharing::tell_why_alone(context, NAME, why);
+    }
+    let what = format!("db: {}", job.plan.purpose);
+    let lease = shared.budget.lease(Request { priority, weight, useful_width, what });
+    let lease = if a_hand > 1 { Box::new(Waiting::on(lease, a_hand)) as Box<dyn Lease> } else { lease };
+    (shared, lease)
+}

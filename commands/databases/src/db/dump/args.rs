@@ -1,0 +1,116 @@
+//! The command line of `mh db dump`, spelled as pg_dump has it, and how it is divided: for pg_dump, for the sessions, for the run.
+
+use super::selection::{AccessArgs, ContentArgs, ObjectArgs, RestoreArgs};
+use crate::db::connect::ConnectArgs;
+use clap::{Args, ValueEnum};
+use database::dump::DumpSession;
+use mh_kit::shared_args::{ReportFormat, StandingArgs, parse_hands};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Examples in the help.
+pub const EXAMPLES: &str = "Examples:\n  mh db dump -d postgres:///shop -f shop.dump                   a directory that pg_restore reads\n  \
+    mh db dump -d postgres://me@db/shop -f shop.dump -j 8 -Z gzip:6\n  \
+    mh db dump -d shop --pg -f orders.dump -t 'public.orders*'    some tables\n  \
+    mh db dump -d shop --pg -f shop.dump --explain                what would be done, and why\n  \
+    pg_restore -j 4 -d copy shop.dump                             the way back\n\n\
+    Exit codes: 0 all is in the archive, 1 no archive was made, 2 wrong command line, no connection, no right, 130 interrupted";
+
+/// Dump a PostgreSQL database over many connections
+///
+/// Writes pg_dump's directory format, which pg_restore reads. pg_dump writes the schema; rows are read over many connections of one snapshot, a large table
+/// in parts. The server's count of rows is compared with the archive's in every dump. The directory appears when the dump is complete.
+#[derive(Args, Debug)]
+pub struct DbDumpArgs {
+    /// The database, as with -d
+    #[arg(value_name = "DB", conflicts_with = "dbname")]
+    database: Option<String>,
+
+    /// Write the archive to the new directory DIR
+    #[arg(short = 'f', long, value_name = "DIR")]
+    pub file: PathBuf,
+
+    /// Format of the archive; there is one
+    #[arg(short = 'F', long, value_enum, value_name = "FORMAT", default_value = "directory", hide_short_help = true)]
+    pub format: ArchiveFormat,
+
+    /// Compress rows with zstd, gzip, lz4 (and :LEVEL) or none (default: zstd:1 if pg_restore reads it, else gzip:1)
+    #[arg(short = 'Z', long, value_name = "METHOD")]
+    pub compress: Option<String>,
+
+    /// Read rows over at most N connections (default, and 0: a connection for each core)
+    #[arg(short = 'j', long = "jobs", visible_alias = "connections", alias = "threads", value_name = "N", value_parser = parse_hands)]
+    pub connections: Option<usize>,
+
+    /// Print the plan with its reasons and do nothing
+    #[arg(long)]
+    pub explain: bool,
+
+    /// After the run, print what bound it: server, compression, pg_dump or cores
+    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    pub report: Option<ReportFormat>,
+
+    /// Print errors only
+    #[arg(short = 'q', long)]
+    pub quiet: bool,
+
+    /// Among the other runs.
+    #[command(flatten)]
+    pub standing: StandingArgs,
+
+    /// What is dumped.
+    #[command(flatten)]
+    objects: ObjectArgs,
+
+    /// Which part of that.
+    #[command(flatten)]
+    content: ContentArgs,
+
+    /// What pg_restore will do.
+    #[command(flatten)]
+    restore: RestoreArgs,
+
+    /// Locks and rights.
+    #[command(flatten)]
+    access: AccessArgs,
+
+    /// Which database.
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// Formats of an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ArchiveFormat {
+    /// A directory with a file for each table
+    #[value(alias = "d")]
+    Directory,
+}
+
+impl DbDumpArgs {
+    /// Which database, wherever it was typed.
+    pub fn connect(&self) -> ConnectArgs {
+        let mut connect = self.connect.clone();
+        connect.dbname = connect.dbname.or_else(|| self.database.clone());
+        connect
+    }
+
+    /// Options for pg_dump.
+    pub fn selection(&self) -> Vec<OsString> {
+        let mut options = self.objects.options();
+        options.extend(self.content.options());
+        options.extend(self.restore.options());
+        options.extend(self.access.options());
+        options.into_iter().map(OsString::from).collect()
+    }
+
+    /// What these options mean for our own sessions.
+    pub fn session(&self) -> DumpSession {
+        DumpSession {
+            role: self.access.role.clone(),
+            has_row_security: self.access.enable_row_security,
+            is_deferrable: self.access.serializable_deferrable,
+            lock_wait: self.access.lock_wait_timeout.clone(),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! `--report`: what a dump read and wrote, where its time went, what it cost, and what bound it.
+
+use super::plan::DumpJob;
+use ::load::cost::ServerCost;
+use database::dump::{DumpClocks, Dumped};
+use mh_kit::context::Context;
+use mh_kit::report::{counted, json_line};
+use mh_kit::shared_args::ReportFormat;
+use serde::Serialize;
+use std::time::Duration;
+use terminal::{Align, TextTable};
+
+/// A dump that has succeeded.
+pub struct DumpEnd<'a> {
+    /// What was to be done.
+    pub job: &'a DumpJob,
+    /// What came of it.
+    pub dumped: &'a Dumped,
+    /// How long it took.
+    pub wall: Duration,
+    /// CPU time of this program, without pg_dump.
+    pub client_cpu: Duration,
+    /// What it cost the server, if that is on this host and may be seen.
+    pub cost: Option<ServerCost>,
+    /// Whose hands they were.
+    pub hands_from: Option<&'static str>,
+    /// Cores that may be used.
+    pub cores: usize,
+}
+
+/// Prints what was asked for.
+pub fn show(context: &Context, format: Option<ReportFormat>, end: &DumpEnd<'_>) {
+    let text = match format {
+        None => return,
+        Some(ReportFormat::Json) => json_line(&JsonDump::new(end)),
+        Some(ReportFormat::Text) => report_text(end),
+    };
+    context.messages.report(&text);
+}
+
+/// Units of whole rows in the archive.
+fn frames(dumped: &Dumped) -> u64 {
+    dumped.index.tables.iter().map(|table| table.frames.len() as u64).sum()
+}
+
+fn report_text(end: &DumpEnd<'_>) -> String {
+    let progress = &end.dumped.progress;
+    let seconds = end.wall.as_secs_f64().max(1e-9);
+    let mut text = format!(
+        "{}: {}, {} of {} in {}, {}\n\nwhere the time went\n",
+        terminal::printable(&end.job.name),
+        counted(progress.tables, "table"),
+        counted(progress.rows, "row"),
+        terminal::bytes(progress.bytes),
+        terminal::duration(end.wall),
+        terminal::rate(progress.bytes as f64 / seconds)
+    );
+    let mut table = TextTable::new(&[Align::Left, Align::Left]).indented(2);
+    for (name, what) in time_rows(end) {
+        table.row([&name, &what]);
+    }
+    text += &table.to_string();
+    let verdict = judge(end.wall, &progress.clocks, end.job, end.cores);
+    text += &format!("{}\n", verdict.sentence);
+    for step in &verdict.next_steps {
+        text += &format!("next: {step}\n");
+    }
+    if let Some(hands) = end.hands_from {
+        text += &format!("cores: {hands}\n");
+    }
+    text
+}
+
+fn time_rows(end: &DumpEnd<'_>) -> Vec<(String, String)> {
+    let progress = &end.dumped.progress;
+    let clocks = &progress.clocks;
+    let share = |time: Duration| terminal::percentage_whole(time.as_secs_f64() / total(clocks).max(1e-9));
+    let reading = format!(
+        "{} reading rows, {} waiting for a table or a part, {} waiting for a core",
+        share(clocks.reading),
+        share(clocks.waiting_for_work),
+        share(clocks.waiting_for_hands)
+    );
+    let server = match &end.cost {
+        Some(cost) => {
+            let cores = cost.cpu_ns() as f64 / cost.elapsed_ns.max(1) as f64;
+            let time = terminal::duration(Duration::from_nanos(cost.cpu_ns()));
+            format!("{time} of CPU time, {} cores", terminal::four_digits(cores))
+        }
+        None => "its CPU time cannot be seen from here".to_owned(),
+    };
+    let written = format!(
+        "{} in {}, {}",
+        terminal::bytes(progress.written),
+        counted(frames(end.dumped), "frame"),
+        end.job.codec.name()
+    );
+    vec![
+        (counted(end.job.connections as u64, "connection"), reading),
+        ("this program".to_owned(), format!("{} of CPU time, without pg_dump", terminal::duration(end.client_cpu))),
+        ("server".to_owned(), server),
+        ("written".to_owned(), written),
+    ]
+}
+
+fn total(clocks: &DumpClocks) -> f64 {
+    (clocks.reading + clocks.waiting_for_hands + clocks.waiting_for_work).as_secs_f64()
+}
+
+/// What bound a dump.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct DumpVerdict {
+    /// `server`, `client`, `pg_dump`, `cores` or `unknown`.
+    bound_by: &'static str,
+    /// The same as a sentence.
+    sentence: String,
+    /// What would help.
+    next_steps: Vec<String>,
+}
+
+/// LIMIT: shares of less time mean nothing.
+const SHORT: Duration = Duration::from_millis(500);
+
+/// From this share on something binds.
+const BINDS: f64 = 0.5;
+
+fn judge(wall: Duration, clocks: &DumpClocks, job: &DumpJob, cores: usize) -> DumpVerdict {
+    let threads = total(clocks);
+    if wall < SHORT || threads == 0.0 {
+        let sentence = format!("cannot tell: the dump took {}, too short to measure", terminal::duration(wall));
+        return DumpVerdict { bound_by: "unknown", sentence, next_steps: Vec::new() };
+    }
+    let share = |time: Duration| time.as_secs_f64() / threads;
+    let percent = |time: Duration| terminal::percentage_whole(share(time));
+    let computing = clocks.computing.as_secs_f64() / clocks.reading.as_secs_f64().max(1e-9);
+    let (bound_by, sentence) = if share(clocks.waiting_for_hands) >= BINDS {
+        let waited = percent(clocks.waiting_for_hands);
+        (
+            "cores",
+            format!("bound by cores: connections waited {waited} of their time for one that other runs have (mh crew)"),
+        )
+    } else if share(clocks.waiting_for_work) >= BINDS {
+        let waited = percent(clocks.waiting_for_work);
+        let sentence =
+            format!("bound by pg_dump or one table: connections waited {waited} of their time for rows to read");
+        ("pg_dump", sentence)
+    } else if computing >= BINDS {
+        let share = terminal::percentage_whole(computing);
+        ("client", format!("bound by this program: it compressed for {share} of the time that rows took"))
+    } else {
+        let share = terminal::percentage_whole(1.0 - computing);
+        ("server", format!("bound by the server: connections waited for its rows for {share} of the time"))
+    };
+    DumpVerdict { bound_by, sentence, next_steps: next_steps(bound_by, job, cores) }
+}
+
+fn next_steps(bound_by: &str, job: &DumpJob, cores: usize) -> Vec<String> {
+    let connections = job.connections;
+    match bound_by {
+        "server" if !job.is_server_here || connections < cores => {
+            let most = terminal::percentage_whole(1.0 / (connections as f64 + 1.0));
+            vec![format!("one more connection buys {most} at most (-j {})", connections + 1)]
+        }
+        "client" if job.codec.name() != "none" => vec![format!("a faster compression than {}: -Z", job.codec.name())],
+        _ => Vec::new(),
+    }
+}
+
+#[derive(Serialize)]
+struct JsonDump<'a> {
+    database: &'a str,
+    pg_dump: &'a str,
+    tables: u64,
+    rows: u64,
+    row_bytes: u64,
+    stored_bytes: u64,
+    frames: u64,
+    compression: String,
+    connections: usize,
+    wall_ns: u64,
+    client_cpu_ns: u64,
+    server_cost: Option<ServerCost>,
+    #[serde(flatten)]
+    verdict: DumpVerdict,
+}
+
+impl<'a> JsonDump<'a> {
+    fn new(end: &DumpEnd<'a>) -> Self {
+        let progress = &end.dumped.progress;
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            database: &end.job.name,
+            pg_dump: &end.job.programs.version,
+            tables: progress.tables,
+            rows: progress.rows,
+            row_bytes: progress.bytes,
+            stored_bytes: progress.written,
+            frames: frames(end.dumped),
+            compression: end.job.codec.name(),
+            connections: end.job.connections,
+            wall_ns: nanoseconds(end.wall),
+            client_cpu_ns: nanoseconds(end.client_cpu),
+            server_cost: end.cost,
+            verdict: judge(end.wall, &progress.clocks, end.job, end.cores),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::programs::ClientPrograms;
+    use super::*;
+    use crew::plan::Plan;
+    use database::dump::DumpCodec;
+
+    fn judged(reading: u64, computing: u64, work: u64, hands: u64) -> DumpVerdict {
+        let programs = ClientPrograms { directory: "/nothing".into(), version: "17.2".to_owned(), major: 17 };
+        let job = DumpJob {
+            plan: Plan::new("dump"),
+            name: "shop".to_owned(),
+            programs,
+            codec: DumpCodec::parse("gzip:9").expect("a compression"),
+            connections: 2,
+            is_server_here: true,
+            warnings: Vec::new(),
+        };
+        let seconds = Duration::from_secs;
+        let clocks = DumpClocks {
+            reading: seconds(reading),
+            computing: seconds(computing),
+            waiting_for_work: seconds(work),
+            waiting_for_hands: seconds(hands),
+        };
+        judge(seconds(10), &clocks, &job, 4)
+    }
+
+    #[test]
+    fn what_took_most_of_the_time_binds() {
+        let server = judged(18, 2, 1, 1);
+        assert_eq!(server.bound_by, "server");
+        assert_eq!(server.next_steps, ["one more connection buys 33 % at most (-j 3)"]);
+        let client = judged(18, 12, 1, 1);
+        assert_eq!((client.bound_by, client.next_steps.len()), ("client", 1));
+        assert_eq!(judged(5, 1, 15, 0).bound_by, "pg_dump");
+        assert_eq!(judged(5, 1, 0, 15).bound_by, "cores");
+        assert_eq!(judged(0, 0, 0, 0).bound_by, "unknown");
+    }
+}
