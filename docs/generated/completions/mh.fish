@@ -497,8 +497,9 @@ complete -c mh -n "__fish_mh_using_subcommand innodb" -s v -l verbose -d 'Print 
 complete -c mh -n "__fish_mh_using_subcommand innodb" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s V -l version -d 'Print version'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load" -s h -l help -d 'Print help'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load" -f -a "load" -d 'Load CSV or tab-separated files into a table over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump" -f -a "load" -d 'Load CSV or tab-separated files into a table over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump" -f -a "dump" -d 'Dump a PostgreSQL database over many connections'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l columns -d 'Columns that values are for, in their order (default: those of the table)' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject -d 'Write refused rows to FILE as they are, and their places and causes to FILE.log; load the others' -r -F
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject-limit -d 'End the load when more rows are refused' -r
@@ -536,6 +537,63 @@ complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_fro
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l csv -d 'Rows are CSV (default: by the file\'s name)'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l text -l tsv -d 'Rows are COPY\'s text format: tabs between values, \\N for NULL'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s f -l file -d 'Write the archive to the new directory DIR' -r -F
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s F -l format -d 'Format of the archive; there is one' -r -f -a "directory\t'A directory with a file for each table'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s Z -l compress -d 'Compress rows with zstd, gzip, lz4 (and :LEVEL) or none (default: zstd:1 if pg_restore reads it, else gzip:1)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s j -l jobs -l connections -d 'Read rows over at most N connections (default, and 0: a connection for each core)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l report -d 'After the run, print what bound it: server, compression, pg_dump or cores' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets cores that no other run wants'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s n -l schema -d 'Dump these schemas only' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s N -l exclude-schema -d 'Leave these schemas out' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s t -l table -d 'Dump these tables only' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s T -l exclude-table -d 'Leave these tables out' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l table-and-children -d 'Dump these tables and their children only' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l exclude-table-and-children -d 'Leave these tables and their children out' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l exclude-table-data -d 'Leave the rows of these tables out' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l exclude-table-data-and-children -d 'Leave the rows of these tables and of their children out' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s e -l extension -d 'Dump these extensions only' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l section -d 'Dump this section only' -r -f -a "pre-data\t''
+data\t''
+post-data\t''"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l role -d 'Use the rights of this role' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l lock-wait-timeout -d 'Fail if a table\'s lock is not had within TIME: milliseconds, or 5s (default: wait)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s d -l dbname -l database -d 'The database: postgres://USER@HOST/DATABASE, mysql://..., mariadb://..., libpq\'s keywords, sqlite:FILE, or a name' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l host -d 'Host of the server, or the directory of its socket' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s p -l port -d 'Port of the server' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s U -l username -l user -d 'User to connect as' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s q -l quiet -d 'Print errors only'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l strict-names -d 'Each pattern must match something'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s s -l schema-only -d 'Dump the schema only, no rows'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s a -l data-only -d 'Dump rows only, no schema'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s b -l large-objects -l blobs -d 'Dump large objects with a selection, too'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s B -l no-large-objects -l no-blobs -d 'Leave large objects out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l no-comments -d 'Leave comments out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l no-publications -d 'Leave publications out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l no-security-labels -d 'Leave security labels out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l no-subscriptions -d 'Leave subscriptions out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l no-tablespaces -d 'Leave tablespaces out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l no-toast-compression -d 'Leave compression methods of columns out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l no-unlogged-table-data -d 'Leave the rows of unlogged tables out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s C -l create -d 'Have the restore create the database'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s c -l clean -d 'Have the restore drop objects first'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l if-exists -d 'Have these drops pass over objects that are not there'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s O -l no-owner -d 'Leave owners out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s x -l no-privileges -l no-acl -d 'Leave privileges out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l load-via-partition-root -d 'Have rows of partitions restored through their root'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l disable-triggers -d 'Have a restore of rows alone disable triggers'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l enable-row-security -d 'Leave rows out that row security hides (default: such a table fails the dump)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l serializable-deferrable -d 'Wait for a snapshot without anomalies of serializable transactions'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l pg -d 'A name given by -d is PostgreSQL\'s (default: by PGHOST and its relatives, or by my.cnf)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l mariadb -l mysql -d 'A name given by -d is MariaDB\'s or MySQL\'s'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s W -l password -d 'Ask for a password (default: PGPASSWORD, .pgpass, service files, my.cnf)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s w -l no-password -d 'Never ask for a password; nothing else is done without -W'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l record -d 'Write every look to FILE, or to a file a day in the directory DIR; one that is there is gone on with' -r -F
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l keep -d 'Remove files of a --record DIR that are older than so many days' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l replay -d 'Show a recording, with the same keys' -r -F
