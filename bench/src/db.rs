@@ -93,7 +93,7 @@ fn cases(mh: &str, directory: &Path) -> Vec<Case> {
     };
     let client = format!("mariadb --no-defaults -uroot -S{place}/m/s --local-infile=1 t");
     let by_client =
-        format!("{client} -e 'truncate events' -e \"load data local infile '{place}/a.tsv' into table events\"");
+        format!("{client} -e 'truncate events;' -e \"load data local infile '{place}/a.tsv' into table events\"");
     let by_us = format!("{mh} db load -q -d 'mysql://root@/t?socket={place}/m/s' events {place}/a.tsv --truncate -j2");
     let mariadb = Case::new(
         "load text",
@@ -127,9 +127,10 @@ const SCRIPT: &str = r#"
 set -e
 rm -rf 'DIRECTORY'; mkdir -p 'DIRECTORY/m/data'; chmod 777 'DIRECTORY'; cd 'DIRECTORY'
 bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)
-as() { if [ "$(id -u)" = 0 ]; then setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; else "$@"; fi; }
-as $bin/initdb --no-sync -A trust -U postgres -E UTF8 --locale=C -D DIRECTORY/pg >/dev/null
-as $bin/postgres -D DIRECTORY/pg -k DIRECTORY -p 6432 -c listen_addresses= -c fsync=off -c shared_buffers=512MB -c max_wal_size=8GB >pg.log 2>&1 &
+as=
+[ "$(id -u)" != 0 ] || as='setpriv --reuid 65534 --regid 65534 --clear-groups'
+$as $bin/initdb --no-sync -A trust -U postgres -E UTF8 --locale=C -D DIRECTORY/pg >/dev/null
+$as $bin/postgres -D DIRECTORY/pg -k DIRECTORY -p 6432 -c listen_addresses= -c fsync=off -c shared_buffers=512MB -c max_wal_size=8GB >pg.log 2>&1 &
 echo $! > pids
 psql="psql -X -q -h DIRECTORY -p 6432 -U postgres"
 try=0; until $psql -c 'select 1' >/dev/null 2>&1; do try=$((try + 1)); [ $try -lt 600 ]; sleep 0.2; done
@@ -138,8 +139,8 @@ $psql -c "create table events (id bigint, ts timestamptz, user_id int, amount nu
   case when i % 5 = 0 then 'row \"' || i || '\",' || chr(10) || 'and a second line of it' else 'row ' || i || ' of many more like it' end,
   jsonb_build_object('k', i, 'list', array[1,2,3,4], 'text', 'value ' || i), i % 2 from generate_series(1, ROWS) i"
 $psql -c "\copy events to 'DIRECTORY/a.csv' csv header" -c "\copy events to 'DIRECTORY/a.tsv'"
-options='--no-defaults --user=root --datadir=DIRECTORY/m/data --socket=DIRECTORY/m/s --pid-file=DIRECTORY/m/pid --log-error=DIRECTORY/m/log --tmpdir=DIRECTORY/m \
---skip-networking --innodb-buffer-pool-size=1G --innodb-log-file-size=512M --innodb-flush-log-at-trx-commit=0'
+options='--no-defaults --user=root --datadir=DIRECTORY/m/data --socket=DIRECTORY/m/s --pid-file=DIRECTORY/m/pid --log-error=DIRECTORY/m/log --tmpdir=DIRECTORY/m'
+options="$options --skip-networking --innodb-buffer-pool-size=1G --innodb-log-file-size=512M --innodb-flush-log-at-trx-commit=0"
 if command -v mariadbd >/dev/null; then
   mariadb-install-db $options --auth-root-authentication-method=normal --skip-test-db >/dev/null
   mariadbd $options >/dev/null 2>&1 & echo $! >> pids

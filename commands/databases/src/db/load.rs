@@ -88,7 +88,9 @@ fn carry_out(
     signals: &EndingSignals,
 ) -> Result<Outcome, Failure> {
     let looking = job.target.looking.take();
-    let server = looking.as_ref().and_then(|connection| server_behind(connection.as_fd()));
+    // To look for it in all processes takes longer than a small load.
+    let looked_at = looking.as_ref().filter(|_| args.report.is_some());
+    let server = looked_at.and_then(|connection| server_behind(connection.as_fd()));
     // Without the right to see it, there is no figure.
     let mut meter = server.and_then(|pid| ServerMeter::open(pid).ok());
     let rejects = args.rejects.file.as_deref().map(RejectFile::create).transpose();

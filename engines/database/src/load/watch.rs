@@ -53,13 +53,15 @@ pub fn watch(connection: Option<Connection>, load: &TableLoad<'_>, control: &Loa
     let Some(mut connection) = connection else { return tally };
     let is_postgres = load.target.protocol() == Some(Protocol::Postgres);
     let before = if is_postgres { forced_checkpoints(&mut connection) } else { None };
+    let mut blocked = BTreeMap::new();
     while !control.watch_waits(EVERY) {
         let numbers = control.numbers();
         if numbers.is_empty() {
             continue;
         }
         let looked = match is_postgres {
-            true => look_at_postgres(&mut connection, &numbers, load, control, &mut tally),
+            true => look_at_postgres(&mut connection, &numbers, &mut tally)
+                .map(|seen| end_if_stuck(&mut blocked, &seen, load, control)),
             false => look_at_mysql(&mut connection, &numbers, &mut tally),
         };
         if looked.is_none() {
@@ -88,34 +90,47 @@ fn forced_checkpoints(connection: &mut Connection) -> Option<u64> {
     rows.first()?.first()?.parse().ok()
 }
 
-fn look_at_postgres(
-    connection: &mut Connection,
-    numbers: &[u32],
-    load: &TableLoad<'_>,
-    control: &LoadControl,
-    tally: &mut WaitTally,
-) -> Option<()> {
+/// A connection of ours that waits for another one's transaction.
+type BlockedBy = (String, String);
+
+fn look_at_postgres(connection: &mut Connection, numbers: &[u32], tally: &mut WaitTally) -> Option<Vec<BlockedBy>> {
     let list: Vec<String> = numbers.iter().map(u32::to_string).collect();
     let list = list.join(", ");
     let rows = ask(
         connection,
         &format!(
-            "select pid, wait_event_type, wait_event, \
-         case when wait_event_type = 'Lock' then coalesce((select min(b) from unnest(pg_blocking_pids(pid)) b where b in ({list})), 0) else 0 end \
-         from pg_stat_activity where pid in ({list}) and state = 'active'"
+            "select pid, wait_event_type, wait_event, case when wait_event_type = 'Lock' then \
+             coalesce((select min(b) from unnest(pg_blocking_pids(pid)) b where b in ({list})), 0) else 0 end \
+             from pg_stat_activity where pid in ({list}) and state = 'active'"
         ),
     )?;
+    let mut blocked = Vec::new();
     for row in rows {
         let [pid, kind, event, blocker] = <[String; 4]>::try_from(row).ok()?;
         *tally.seen.entry(postgres_wait(&kind, &event)).or_default() += 1;
-        if blocker != "0" && load.commit == Commit::AtTheEnd {
-            // The other one holds its lock until all are done, which this one never is.
+        // Other locks, that for extending the table say, are not held to the end of a transaction.
+        if blocker != "0" && matches!(event.as_str(), "transactionid" | "tuple") {
+            blocked.push((pid, blocker));
+        }
+    }
+    Some(blocked)
+}
+
+/// LIMIT: looks in a row at which a connection waits before it is taken to wait for ever.
+const STUCK_AFTER: u32 = 4;
+
+/// Ends a load of which one connection waits for another's transaction, which ends when all are done.
+fn end_if_stuck(blocked: &mut BTreeMap<String, u32>, seen: &[BlockedBy], load: &TableLoad<'_>, control: &LoadControl) {
+    blocked.retain(|pid, _| seen.iter().any(|(one, _)| one == pid));
+    for (pid, blocker) in seen {
+        let looks = blocked.entry(pid.clone()).or_default();
+        *looks += 1;
+        if *looks >= STUCK_AFTER && load.commit == Commit::AtTheEnd {
             let message =
                 format!("connection {pid} waits for a lock that connection {blocker} holds until all rows are in");
             control.fail(LoadFailure::OwnLock(message), None);
         }
     }
-    Some(())
 }
 
 fn postgres_wait(kind: &str, event: &str) -> ServerWait {
