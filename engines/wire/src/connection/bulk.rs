@@ -12,8 +12,8 @@ use std::io::{self, Read};
 /// Smaller slices are gathered into one write; larger ones are written from where they are.
 const GATHERED_BYTES: usize = 32 << 10;
 
-/// LIMIT: one message of data, far below the protocols' own limits.
-const MESSAGE_BYTES: usize = 1 << 20;
+/// LIMIT: one message of data. PostgreSQL reads a message whole before it looks into it, so a large one leaves its caches, and nothing is sent meanwhile.
+const MESSAGE_BYTES: usize = 64 << 10;
 
 /// What reading a local file takes at once.
 const FILE_BYTES: usize = 256 << 10;
