@@ -39,6 +39,8 @@ pub struct LoadJob {
     pub is_server_here: bool,
     /// Bytes of all files, as they are on the disk; none if one does not say.
     pub total_bytes: Option<u64>,
+    /// Whether one of them is compressed.
+    pub is_compressed: bool,
 }
 
 /// LIMIT: the longest row; PostgreSQL takes no longer ones.
@@ -114,6 +116,7 @@ pub fn plan(
         target,
         names,
         total_bytes,
+        is_compressed: facts.iter().any(|facts| facts.compression.is_some()),
     })
 }
 

@@ -13,11 +13,11 @@ const RATE_WINDOW: Duration = Duration::from_secs(5);
 
 /// Starts drawing, if standard error is a terminal.
 pub fn start(context: &Context, job: &LoadJob, control: &Arc<LoadControl>) -> Progress {
-    let control = Arc::clone(control);
+    let (control, is_compressed) = (Arc::clone(control), job.is_compressed);
     let mut line = LoadLine { label: job.target.facts.name.clone(), total: job.total_bytes, seen: VecDeque::new() };
     Progress::start_lines(&context.messages, move |elapsed| {
-        // Compressed bytes are counted as they are read: rows of a few chunks are not in yet.
-        let done = control.bytes_read();
+        // Of compressed files only what is read is known in their own bytes: rows of a few chunks are not in yet.
+        let done = if is_compressed { control.bytes_read() } else { control.bytes_loaded() };
         vec![line.next(
             elapsed,
             LoadSeen {
@@ -73,7 +73,7 @@ impl LoadLine {
                 terminal::duration_coarse(Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX))
             ));
         }
-        parts.push(mh_kit::report::counted(seen.at_work as u64, "connection"));
+        parts.push(format!("{} conn.", seen.at_work));
         if seen.rejected > 0 {
             parts.push(format!("{} refused", terminal::integer(seen.rejected)));
         }
@@ -89,14 +89,11 @@ mod tests {
     fn a_line_has_bytes_rows_rate_and_what_is_left() {
         let mut line = LoadLine { label: "events".to_owned(), total: Some(400_000_000), seen: VecDeque::new() };
         let seen = |done| LoadSeen { done, rows: 1_234_567, at_work: 2, rejected: 0 };
-        assert_eq!(
-            line.next(Duration::from_secs(1), seen(0)),
-            "events  0 %  0 B of 400 MB  1,234,567 rows  2 connections"
-        );
+        assert_eq!(line.next(Duration::from_secs(1), seen(0)), "events  0 %  0 B of 400 MB  1,234,567 rows  2 conn.");
         let shown = line.next(Duration::from_secs(3), seen(100_000_000));
-        assert_eq!(shown, "events  25 %  100 of 400 MB  1,234,567 rows  50 MB/s  left 6 s  2 connections");
+        assert_eq!(shown, "events  25 %  100 of 400 MB  1,234,567 rows  50 MB/s  left 6 s  2 conn.");
         line.total = None;
         let shown = line.next(Duration::from_secs(5), LoadSeen { rejected: 3, ..seen(200_000_000) });
-        assert_eq!(shown, "events  200 MB  1,234,567 rows  50 MB/s  2 connections  3 refused");
+        assert_eq!(shown, "events  200 MB  1,234,567 rows  50 MB/s  2 conn.  3 refused");
     }
 }
