@@ -240,7 +240,11 @@ fn a_table_that_another_session_wants_for_itself_does_not_hang_the_dump() {
     wait_until("rows of the large table are read", || source.readers() != "0");
     // It gets its turn when the dump has given up.
     source.sql("postgres", "alter table small rename to other");
-    assert_eq!(running.end().code(), Some(1));
+    let code = running.end().code();
+    if code == Some(0) {
+        return left_out("a table that another session wants: the dump was done before that session came");
+    }
+    assert_eq!(code, Some(1));
     assert_eq!(source.place.names(), Vec::<String>::new());
 }
 
