@@ -68,7 +68,7 @@ pub fn lock_on_fault(start: usize, bytes: usize) -> Result<(), Errno> {
 
 /// Sets a memory policy for a range. `nodes` is a bit for each of 64.
 pub fn set_policy(start: usize, bytes: usize, policy: u64, nodes: u64) -> Result<(), Errno> {
-    // LIE: the kernel reads one bit less than it is told.
+    // LIE: the kernel reads one bit less than the count.
     let (mask, bits) = if nodes == 0 { (0, 0) } else { ((&raw const nodes).expose_provenance(), 65) };
     call(Sysno::mbind, [start, bytes, policy as usize, mask, bits, 0]).map(drop)
 }

@@ -350,7 +350,7 @@ mod tests {
             let all = all.chain(names.iter().map(|name| (Figure::ProcessMemory, name.as_str(), 1e6)));
             let steady = is_steady.then_some((Figure::ProcessCpu, "7.1", 0.1));
             let devices = [(Figure::DiskBusy, device, 0.1), (Figure::GroupCpu, "/web.slice", 0.1)];
-            // Those that began last are told of first.
+            // Those that began last are reported first.
             usual.note(at * SPACING_NS, all.chain(steady).chain(devices));
         };
         (1..=30).for_each(|at| moment(&mut usual, at, at <= 29, "vda"));

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, getpid};
 use rustix::time::Timespec;
-use std::ffi::{CString, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
@@ -238,8 +238,13 @@ fn environment(error: &(dyn std::error::Error + 'static)) -> Failure {
 }
 
 fn find(args: &RunArgs) -> Result<CString, StartFault> {
+    find_program(args.command.first().expect("clap asks for one"))
+}
+
+/// The file that runs for the first word of a command line.
+pub fn find_program(word: &OsStr) -> Result<CString, StartFault> {
     let path = variable("PATH").unwrap_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"));
-    Programs::new(path.as_bytes()).find(args.command.first().expect("clap asks for one").as_bytes())
+    Programs::new(path.as_bytes()).find(word.as_bytes())
 }
 
 /// What takes the hands; none, and a warning, where runs do not share.

@@ -1,10 +1,11 @@
 //! Whether a program can load a library at all, from the head of its file (elf(5)).
 
-use mh_kit::context::variable;
-use std::ffi::OsString;
+use crate::crew::run::find_program;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Set-user-ID and set-group-ID.
 const SET_ID: u32 = 0o6000;
@@ -25,24 +26,18 @@ pub enum Loads {
 
 /// Looks at the program of a command line.
 pub fn check(command: &[OsString]) -> Loads {
-    let Some(path) = command.first().and_then(|word| find(Path::new(word))) else { return Loads::Yes };
-    let Ok(status) = std::fs::metadata(&path) else { return Loads::Yes };
+    // A program that is not found is reported by whoever starts it.
+    let Some(Ok(path)) = command.first().map(|word| find_program(word)) else { return Loads::Yes };
+    let path = Path::new(OsStr::from_bytes(path.as_bytes()));
+    let Ok(status) = std::fs::metadata(path) else { return Loads::Yes };
     if status.permissions().mode() & SET_ID != 0 {
         return Loads::Ignores(
             "it is set-user-ID or set-group-ID, and the loader ignores preloaded libraries in such programs",
         );
     }
     let mut head = Vec::new();
-    let _not_known_then = std::fs::File::open(&path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    let _not_known_then = std::fs::File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
     if is_static(&head) { Loads::Not("is a static program, which loads no library") } else { Loads::Yes }
-}
-
-fn find(program: &Path) -> Option<PathBuf> {
-    if program.components().count() > 1 || program.is_absolute() {
-        return Some(program.to_owned());
-    }
-    let directories = variable("PATH")?;
-    std::env::split_paths(&directories).map(|directory| directory.join(program)).find(|path| path.is_file())
 }
 
 /// Whether it is a 64-bit little-endian ELF program without an interpreter.
