@@ -4,7 +4,13 @@
 mod connect;
 mod dump;
 mod load;
+mod option_list;
+mod programs;
+mod progress_line;
+mod restore;
+mod scratch;
 mod stopping;
+mod waits;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use dump::DbDumpArgs;
@@ -12,6 +18,7 @@ use load::DbLoadArgs;
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
+use restore::DbRestoreArgs;
 
 /// The registry's line. A signal ends what the server does for us first.
 pub const ENTRY: Entry = Entry::new("db", Group::Do, Signals::Own, command, run);
@@ -32,13 +39,17 @@ enum DbOrder {
     /// Dump a PostgreSQL database over many connections
     #[command(after_help = dump::EXAMPLES)]
     Dump(Box<DbDumpArgs>),
+    /// Restore an archive of pg_dump over many connections
+    #[command(after_help = restore::EXAMPLES)]
+    Restore(Box<DbRestoreArgs>),
 }
 
 fn command() -> Command {
     DbArgs::augment_args(Command::new("db")).after_help(
         "Examples:\n  mh db load -d postgres:///shop orders orders.csv --header\n  \
          mh db load -d sqlite:shop.db orders orders.csv.gz --header\n  \
-         mh db dump -d postgres:///shop -f shop.dump\n\n\
+         mh db dump -d postgres:///shop -f shop.dump\n  \
+         mh db restore -d postgres:///copy shop.dump\n\n\
          Exit codes: 0 done, 1 rows are missing, 2 wrong command line, no connection, no right, 130 interrupted",
     )
 }
@@ -48,5 +59,6 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     match args.order {
         DbOrder::Load(args) => load::run(context, *args),
         DbOrder::Dump(args) => dump::run(context, *args),
+        DbOrder::Restore(args) => restore::run(context, *args),
     }
 }

@@ -497,9 +497,10 @@ complete -c mh -n "__fish_mh_using_subcommand innodb" -s v -l verbose -d 'Print 
 complete -c mh -n "__fish_mh_using_subcommand innodb" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s V -l version -d 'Print version'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump" -s h -l help -d 'Print help'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump" -f -a "load" -d 'Load CSV or tab-separated files into a table over many connections'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump" -f -a "dump" -d 'Dump a PostgreSQL database over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore" -f -a "load" -d 'Load CSV or tab-separated files into a table over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore" -f -a "dump" -d 'Dump a PostgreSQL database over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore" -f -a "restore" -d 'Restore an archive of pg_dump over many connections'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l columns -d 'Columns that values are for, in their order (default: those of the table)' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject -d 'Write refused rows to FILE as they are, and their places and causes to FILE.log; load the others' -r -F
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject-limit -d 'End the load when more rows are refused' -r
@@ -594,6 +595,54 @@ complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_fro
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s W -l password -d 'Ask for a password (default: PGPASSWORD, .pgpass, service files, my.cnf)'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s w -l no-password -d 'Never ask for a password; nothing else is done without -W'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s j -l jobs -l connections -d 'Restore over at most N connections (default, and 0: two for each core)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l report -d 'After the run, print what bound it: server, disk, cores or this program' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets cores that no other run wants'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s n -l schema -d 'Restore this schema only' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s N -l exclude-schema -d 'Leave this schema out' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s t -l table -d 'Restore this table, view or sequence only; no pattern, and without its indexes, as pg_restore has it' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s I -l index -d 'Restore this index only' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s P -l function -d 'Restore this function only' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s T -l trigger -d 'Restore this trigger only' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l section -d 'Restore this section only' -r -f -a "pre-data\t''
+data\t''
+post-data\t''"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s L -l use-list -d 'Restore what FILE lists, in its order (pg_restore --list)' -r -F
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l role -d 'Use the rights of this role' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s d -l dbname -l database -d 'The database: postgres://USER@HOST/DATABASE, mysql://..., mariadb://..., libpq\'s keywords, sqlite:FILE, or a name' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l host -d 'Host of the server, or the directory of its socket' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s p -l port -d 'Port of the server' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s U -l username -l user -d 'User to connect as' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s c -l clean -d 'Drop what is to be restored first'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l if-exists -d 'Have --clean pass over objects that are not there'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l into-existing -d 'Restore into a database that is not empty'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l resume -d 'Go on with a restore of this archive that was interrupted'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s e -l exit-on-error -d 'End with the first statement that the server refuses (default: go on, exit code 1)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l vacuum -d 'Vacuum and analyse restored tables at the end'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s q -l quiet -d 'Print errors only'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s s -l schema-only -d 'Restore the schema only, no rows'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s a -l data-only -d 'Restore rows only, into tables that are there'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l strict-names -d 'Each name must match something'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s O -l no-owner -d 'Leave owners out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s x -l no-privileges -l no-acl -d 'Leave privileges out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l no-comments -d 'Leave comments out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l no-publications -d 'Leave publications out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l no-security-labels -d 'Leave security labels out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l no-subscriptions -d 'Leave subscriptions out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l no-tablespaces -d 'Leave tablespaces out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l no-table-access-method -d 'Leave table access methods out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l enable-row-security -d 'Restore rows under the policies of row security'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l pg -d 'A name given by -d is PostgreSQL\'s (default: by PGHOST and its relatives, or by my.cnf)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l mariadb -l mysql -d 'A name given by -d is MariaDB\'s or MySQL\'s'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s W -l password -d 'Ask for a password (default: PGPASSWORD, .pgpass, service files, my.cnf)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s w -l no-password -d 'Never ask for a password; nothing else is done without -W'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l record -d 'Write every look to FILE, or to a file a day in the directory DIR; one that is there is gone on with' -r -F
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l keep -d 'Remove files of a --record DIR that are older than so many days' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l replay -d 'Show a recording, with the same keys' -r -F

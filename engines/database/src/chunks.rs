@@ -56,6 +56,8 @@ pub struct ChunkRules {
     pub row_bytes_max: usize,
     /// Whether the first row of each input is no data.
     pub has_header: bool,
+    /// Whether the first byte may be anything: a database has written them, no editor.
+    pub is_of_database: bool,
     /// Whether a line of a backslash and a point is refused in CSV, where the server would take it for the end of the data.
     pub refuses_end_marker: bool,
 }
@@ -110,6 +112,11 @@ impl<'a> ChunkCutter<'a> {
     /// Where the next chunk begins.
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Whether the line that ends data of COPY was met.
+    pub fn ended_at_marker(&self) -> bool {
+        self.state == CutterState::BehindEndMarker
     }
 
     /// The first row of an input with a header; none if it is empty. To be called before chunks are asked for.
@@ -211,6 +218,9 @@ impl<'a> ChunkCutter<'a> {
             return Ok(());
         }
         self.state = CutterState::Within;
+        if self.rules.is_of_database {
+            return Ok(());
+        }
         let looked_at = LOOKED_AT_BYTES.min(self.rules.chunk_bytes.max(BYTE_ORDER_MARK.len()));
         while self.block.len() < looked_at && self.read_more(looked_at)? > 0 {}
         if self.block.starts_with(&[0xff, 0xfe]) || self.block.starts_with(&[0xfe, 0xff]) {

@@ -1,22 +1,24 @@
 //! A dump of a PostgreSQL database in pg_dump's directory format. pg_dump writes all of it but the rows of tables, which are read here by
 //! many connections of one snapshot, a large table in parts. Theory: README.md.
 
-mod archive;
-mod frames;
-mod proxy;
+pub(crate) mod archive;
+pub(crate) mod frames;
+pub(crate) mod proxy;
 mod session;
 mod source;
-mod statement;
+pub(crate) mod statement;
 mod table;
 mod work;
 
 pub use archive::{ArchiveFault, ArchiveFrame, ArchiveIndex, ArchiveTable};
 pub use frames::DumpCodec;
 pub use session::DumpSession;
+pub(crate) use source::connections_left;
 pub use source::{DumpSource, SourceTable, major};
+pub(crate) use table::text_of;
 pub use table::{CatalogueTable, TableDivision};
 
-use crate::dump::proxy::{Offer, PgDumpProxy};
+use crate::dump::proxy::{Offer, ProgramProxy};
 use crate::dump::table::Catalogue;
 use crate::dump::work::{Board, DumpStop};
 use crew::budget::Lease;
@@ -212,7 +214,7 @@ impl DumpRun {
         };
         std::fs::create_dir(&offer.parts).map_err(DumpError::file("make directory", &offer.parts))?;
         let parts = archive::Removed(offer.parts.clone());
-        let proxy = PgDumpProxy::open(&request.sockets, request.address.clone(), offer)?;
+        let proxy = ProgramProxy::open(&request.sockets, request.address.clone(), Box::new(offer))?;
         let warnings = std::thread::scope(|scope| {
             let readers: Vec<_> = (0..request.connections)
                 .map(|_| scope.spawn(|| self.board.ends_with(work::read_parts(&self.board, request, &snapshot, lease))))
@@ -239,7 +241,7 @@ impl DumpRun {
         request: &DumpRequest,
         partial: &Path,
         snapshot: &str,
-        proxy: &PgDumpProxy,
+        proxy: &ProgramProxy,
     ) -> Result<String, DumpError> {
         let mut command = Command::new(request.programs.join("pg_dump"));
         command.args(["--format=directory", "--no-password", "--compress=0", "--jobs=2"]);

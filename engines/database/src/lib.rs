@@ -4,7 +4,9 @@
 pub mod chunks;
 pub mod dump;
 pub mod error;
+pub mod indexes;
 pub mod inputs;
 pub mod load;
+pub mod restore;
 pub mod rows;
 pub mod target;

@@ -15,6 +15,7 @@ pub use ledger::{LoadedRange, SourceFacts};
 pub use narrowing::{RejectedRow, Rejects, TakeRejected};
 pub use reading::{header_names, is_name_of};
 pub use watch::{ServerWait, WaitTally};
+pub(crate) use watch::{postgres_wait, watch_postgres};
 
 use crate::chunks::ChunkRules;
 use crate::error::LoadFailure;

@@ -7,7 +7,7 @@ mod relay;
 
 pub use bulk::CopyIn;
 pub use canceller::Canceller;
-pub use relay::PostgresRelay;
+pub use relay::{AnswerEnd, PostgresRelay};
 
 use crate::address::{Protocol, ServerAddress, TlsMode};
 use crate::channel::WireChannel;
@@ -112,6 +112,11 @@ impl Connection {
     /// Whether TLS encrypts it.
     pub fn is_encrypted(&self) -> bool {
         self.channel.is_encrypted()
+    }
+
+    /// Which protocol it speaks.
+    pub fn protocol(&self) -> Protocol {
+        self.address.protocol()
     }
 
     /// The server's version as it calls it.

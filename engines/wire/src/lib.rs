@@ -15,7 +15,7 @@ mod statement;
 mod tls;
 
 pub use address::{AddressError, Environment, Protocol, ServerAddress, TlsMode};
-pub use connection::{Canceller, Connection, CopyIn, Executed, PostgresRelay};
+pub use connection::{AnswerEnd, Canceller, Connection, CopyIn, Executed, PostgresRelay};
 pub use error::{ErrorKind, ServerError, WireError};
 pub use reply::{Reply, TextRow};
 pub use statement::{Statement, Value};

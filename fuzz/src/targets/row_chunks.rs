@@ -48,6 +48,7 @@ fn rules(choice: u8) -> ChunkRules {
         chunk_bytes: 1 << (choice >> 2 & 7),
         row_bytes_max: 1 << 16,
         has_header: choice & 32 != 0,
+        is_of_database: false,
         refuses_end_marker: choice & 64 != 0,
     }
 }

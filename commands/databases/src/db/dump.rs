@@ -2,7 +2,6 @@
 
 mod args;
 mod plan;
-mod programs;
 mod progress;
 mod report;
 mod selection;
@@ -11,23 +10,23 @@ mod shown;
 pub use args::{DbDumpArgs, EXAMPLES};
 
 use super::connect::{self, ServerSurroundings};
+use super::programs;
+use super::scratch::private_directory;
 use super::stopping::EndingSignals;
 use ::load::cost::{ServerMeter, server_behind};
 use crew::budget::{Lease, Request, Waiting};
 use database::dump::{DumpError, DumpRequest, DumpRun};
 use database::target::Database;
-use mh_kit::context::{Context, variable};
+use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::show_plan;
 use mh_kit::sharing::{self, Shared};
 use plan::{DumpCircumstances, DumpJob, PART_BYTES};
 use report::DumpEnd;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sys::cpu_clock::process_cpu_ns;
-use tempfile::TempDir;
 use terminal::Verbosity;
 use wire::{Protocol, ServerAddress};
 
@@ -160,26 +159,6 @@ fn carry_out(
 /// A terminal sends its signals to pg_dump, too, which may be the first to end.
 fn is_by_signal(error: &DumpError) -> bool {
     matches!(error, DumpError::Interrupted | DumpError::Program { .. })
-}
-
-/// LIMIT: unix(7), less the socket's name and that of the directory itself.
-const SOCKET_PATH_MAX: usize = 108 - ".s.PGSQL.5432".len() - "/mh-db-XXXXXX/".len() - 1;
-
-/// A directory of mode 0700 for the socket that pg_dump connects to; it goes away with its value.
-fn private_directory() -> Result<TempDir, String> {
-    let places = ["XDG_RUNTIME_DIR", "TMPDIR"].into_iter().filter_map(|name| Some(PathBuf::from(variable(name)?)));
-    let mut cause = String::new();
-    for place in places.chain([PathBuf::from("/tmp")]).filter(|place| is_short(place)) {
-        match tempfile::Builder::new().prefix("mh-db-").tempdir_in(&place) {
-            Ok(directory) => return Ok(directory),
-            Err(error) => cause = mh_kit::failure::with_causes(&error),
-        }
-    }
-    Err(format!("make a directory for a socket: {cause}"))
-}
-
-fn is_short(place: &Path) -> bool {
-    place.is_absolute() && place.as_os_str().len() <= SOCKET_PATH_MAX
 }
 
 /// LIMIT: connections to another host that share a hand: they compress for a third of the time.

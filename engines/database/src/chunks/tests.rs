@@ -5,7 +5,14 @@ use crate::rows::{CsvFormat, TextFormat};
 use proptest::prelude::*;
 
 fn rules(format: RowFormat, chunk_bytes: usize) -> ChunkRules {
-    ChunkRules { format, chunk_bytes, row_bytes_max: 1 << 20, has_header: false, refuses_end_marker: true }
+    ChunkRules {
+        format,
+        chunk_bytes,
+        row_bytes_max: 1 << 20,
+        has_header: false,
+        is_of_database: false,
+        refuses_end_marker: true,
+    }
 }
 
 fn csv(chunk_bytes: usize) -> ChunkRules {

@@ -1,6 +1,6 @@
-//! A socket that pg_dump takes for the server: each connection has one of its own to the real server, which has logged in already, and every
-//! message goes through unchanged but for the COPY of a table that is read here. That one is answered as if the table were empty.
-//! Connections to the server stay open until the proxy ends: pg_dump's locks keep tables as they are.
+//! A socket that pg_dump or pg_restore takes for the server: each connection has one of its own to the real server, which has logged in already, and
+//! every message goes through unchanged but for the COPY of a table that is read here. That one is answered as if the table were empty.
+//! So passwords and TLS are ours alone. Where pg_dump's locks have to outlive it, connections to the server stay open until the proxy ends.
 
 use super::session::ENCODING_OF_SERVER;
 use super::statement::CopyOut;
@@ -15,13 +15,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use wire::{Connection, PostgresRelay, ServerAddress};
+use wire::{AnswerEnd, Connection, PostgresRelay, ServerAddress};
 
 /// libpq puts it into the socket's name.
 const PORT: &str = "5432";
 
-/// LIMIT: pg_dump's statements are far shorter; lists of many tables may be long.
-const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// LIMIT: as the protocol has it; an INSERT of a long row may come near.
+const MESSAGE_BYTES_MAX: usize = 1 << 30;
 /// LIMIT: as the server has it.
 const STARTUP_BYTES_MAX: usize = 10_000;
 
@@ -40,6 +40,22 @@ const LED_ASTRAY: [&str; 11] = [
     "PGOPTIONS",
 ];
 
+/// Whoever runs the program.
+pub trait ProxyHost: Send + Sync {
+    /// Whether a statement is answered as if it had read an empty table.
+    fn takes(&self, _sql: &str) -> Result<bool, DumpError> {
+        Ok(false)
+    }
+    /// A connection of the program's, to be ended with the run.
+    fn opened(&self, connection: &Connection);
+    /// A connection's server has failed.
+    fn failed(&self, error: DumpError);
+    /// Whether connections outlive the program's, with the locks of their transactions.
+    fn keeps_locks(&self) -> bool {
+        false
+    }
+}
+
 /// What to do with the tables that pg_dump asks for.
 pub struct Offer {
     pub board: Arc<Board>,
@@ -49,9 +65,9 @@ pub struct Offer {
     pub parts: PathBuf,
 }
 
-impl Offer {
+impl ProxyHost for Offer {
     /// Takes a statement if it is the COPY of a table of the catalogue; whether it was.
-    fn take(&self, sql: &str) -> Result<bool, DumpError> {
+    fn takes(&self, sql: &str) -> Result<bool, DumpError> {
         let Some(copy) = CopyOut::parse(sql) else { return Ok(false) };
         let Some(table) = self.catalogue.find(copy.table) else { return Ok(false) };
         let division = self.catalogue.divide(table, self.part_bytes);
@@ -59,10 +75,22 @@ impl Offer {
         self.board.add(TableWork::new(&copy, table.oid, division, table.bytes, path)?);
         Ok(true)
     }
+
+    fn opened(&self, connection: &Connection) {
+        self.board.may_be_cancelled(connection);
+    }
+
+    fn failed(&self, error: DumpError) {
+        self.board.stop(DumpStop::Failed(error));
+    }
+
+    fn keeps_locks(&self) -> bool {
+        true
+    }
 }
 
 /// The socket.
-pub struct PgDumpProxy {
+pub struct ProgramProxy {
     directory: PathBuf,
     socket: PathBuf,
     shared: Arc<SharedProxy>,
@@ -71,18 +99,18 @@ pub struct PgDumpProxy {
 
 struct SharedProxy {
     address: ServerAddress,
-    offer: Offer,
+    host: Box<dyn ProxyHost>,
     is_over: AtomicBool,
     /// pg_dump has left them, and their transactions hold its locks.
     kept: Mutex<Vec<PostgresRelay>>,
 }
 
-impl PgDumpProxy {
+impl ProgramProxy {
     /// Listens in `directory`, which nobody else may enter.
-    pub fn open(directory: &Path, address: ServerAddress, offer: Offer) -> Result<Self, DumpError> {
+    pub fn open(directory: &Path, address: ServerAddress, host: Box<dyn ProxyHost>) -> Result<Self, DumpError> {
         let socket = directory.join(format!(".s.PGSQL.{PORT}"));
         let listener = UnixListener::bind(&socket).map_err(DumpError::file("listen on", &socket))?;
-        let shared = Arc::new(SharedProxy { address, offer, is_over: AtomicBool::new(false), kept: Mutex::default() });
+        let shared = Arc::new(SharedProxy { address, host, is_over: AtomicBool::new(false), kept: Mutex::default() });
         let serving = Arc::clone(&shared);
         let accepts = std::thread::spawn(move || serving.accept(&listener));
         Ok(Self { directory: directory.to_owned(), socket, shared, accepts: Some(accepts) })
@@ -100,7 +128,7 @@ impl PgDumpProxy {
     }
 }
 
-impl Drop for PgDumpProxy {
+impl Drop for ProgramProxy {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::SeqCst);
         // Wakes the thread that accepts.
@@ -136,11 +164,9 @@ impl SharedProxy {
                 ServeError::Dump(error) => error,
                 // pg_dump was ended, or has ended: its exit code is what counts.
                 ServeError::Client(_gone) => return,
-                ServeError::Server(cause) => {
-                    DumpError::Server { what: "pass pg_dump's statements on".to_owned(), cause }
-                }
+                ServeError::Server(cause) => DumpError::Server { what: "pass statements on".to_owned(), cause },
             };
-            self.offer.board.stop(DumpStop::Failed(stop));
+            self.host.failed(stop);
         }
     }
 
@@ -179,8 +205,8 @@ impl SharedProxy {
             address = address.with_database(database);
         }
         let mut connection = Connection::connect(&address, LOGIN)?;
-        // pg_dump may wait for a lock when all is over.
-        self.offer.board.may_be_cancelled(&connection);
+        // The program may wait for a lock when all is over.
+        self.host.opened(&connection);
         connection.execute(ENCODING_OF_SERVER)?;
         let name = given("application_name").unwrap_or_else(|| "pg_dump".to_owned());
         connection.execute(&format!("set application_name = '{}'", name.replace('\'', "''")))?;
@@ -201,12 +227,14 @@ impl SharedProxy {
 
     fn relay(&self, client: &mut UnixStream, mut relay: PostgresRelay) -> Result<(), ServeError> {
         let outcome = self.relay_all(client, &mut relay);
-        // The connection outlives pg_dump, and with it what it has locked.
-        self.kept.lock().push(relay);
+        if self.host.keeps_locks() {
+            self.kept.lock().push(relay);
+        }
         outcome
     }
 
     fn relay_all(&self, client: &mut UnixStream, relay: &mut PostgresRelay) -> Result<(), ServeError> {
+        let mut is_copying = false;
         loop {
             let Some(request) = next_message(client)? else { return Ok(()) };
             match request[0] {
@@ -216,17 +244,12 @@ impl SharedProxy {
                 // Query, Sync and FunctionCall have an answer; what comes before a Sync has none of its own.
                 b'Q' | b'S' | b'F' => {
                     relay.forward(&request)?;
-                    let mut client_fault = None;
-                    relay.answer(|bytes| {
-                        // The server's answer is read to its end, whether or not somebody still wants it.
-                        if client_fault.is_none() {
-                            client_fault = client.write_all(bytes).err();
-                        }
-                        Ok(())
-                    })?;
-                    if let Some(fault) = client_fault {
-                        return Err(fault.into());
-                    }
+                    is_copying = pass_answer(client, relay)? == AnswerEnd::CopyIn;
+                }
+                // CopyDone and CopyFail end the data of a COPY.
+                b'c' | b'f' if is_copying => {
+                    relay.forward(&request)?;
+                    is_copying = pass_answer(client, relay)? == AnswerEnd::CopyIn;
                 }
                 _ => relay.forward(&request)?,
             }
@@ -236,10 +259,22 @@ impl SharedProxy {
     fn is_ours(&self, request: &[u8]) -> Result<bool, ServeError> {
         let sql = request.get(5..).and_then(|text| text.strip_suffix(b"\0")).unwrap_or_default();
         match std::str::from_utf8(sql) {
-            Ok(sql) => self.offer.take(sql).map_err(ServeError::Dump),
+            Ok(sql) => self.host.takes(sql).map_err(ServeError::Dump),
             Err(_other_encoding) => Ok(false),
         }
     }
+}
+
+/// Passes the server's answer on. It is read to its end, whether or not somebody still wants it.
+fn pass_answer(client: &mut UnixStream, relay: &mut PostgresRelay) -> Result<AnswerEnd, ServeError> {
+    let mut client_fault = None;
+    let end = relay.answer(|bytes| {
+        if client_fault.is_none() {
+            client_fault = client.write_all(bytes).err();
+        }
+        Ok(())
+    })?;
+    client_fault.map_or(Ok(end), |fault| Err(fault.into()))
 }
 
 /// Who has failed.

@@ -3,7 +3,7 @@
 use super::session::DumpSession;
 use super::table::{Catalogue, text_of};
 use super::{DumpError, DumpRun, connect};
-use wire::{Connection, ServerAddress};
+use wire::{Connection, ServerAddress, WireError};
 
 /// A database that is to be dumped.
 #[derive(Clone, Debug, Default)]
@@ -36,11 +36,18 @@ pub struct SourceTable {
 }
 
 /// pg_stat_database counts the sessions of all users, whoever asks.
-const FACTS: &str = "select greatest(0, current_setting('max_connections')::int8 \
+const CONNECTIONS_LEFT: &str = "select greatest(0, current_setting('max_connections')::int8 \
     - current_setting('superuser_reserved_connections')::int8 \
-    - (select coalesce(sum(numbackends), 0) from pg_catalog.pg_stat_database)::int8 + 1), \
-    current_setting('max_locks_per_transaction')::int8 * (current_setting('max_connections')::int8 \
+    - (select coalesce(sum(numbackends), 0) from pg_catalog.pg_stat_database)::int8 + 1)";
+
+const FACTS: &str = "select current_setting('max_locks_per_transaction')::int8 * (current_setting('max_connections')::int8 \
     + current_setting('max_prepared_transactions')::int8), pg_catalog.pg_is_in_recovery()";
+
+/// Connections that the server has left, with the one that asks.
+pub(crate) fn connections_left(connection: &mut Connection) -> Result<u64, WireError> {
+    let rows = connection.query(CONNECTIONS_LEFT)?;
+    Ok(text_of(&rows, 0, 0).and_then(|text| text.parse().ok()).unwrap_or(0))
+}
 
 impl DumpRun {
     /// Looks at the database, over a session that is returned; `stop` ends that, too. `connections_left` counts that session.
@@ -53,15 +60,17 @@ impl DumpRun {
         let mut connection = connect(address)?;
         self.board.may_be_cancelled(&connection);
         session.set(&mut connection, session.lock_wait.as_deref().unwrap_or("0"))?;
-        let facts = connection.query(FACTS).map_err(DumpError::server("read the server's settings"))?;
+        let settings = "read the server's settings";
+        let connections_left = connections_left(&mut connection).map_err(DumpError::server(settings))?;
+        let facts = connection.query(FACTS).map_err(DumpError::server(settings))?;
         let number = |column| text_of(&facts, 0, column).and_then(|text| text.parse().ok()).unwrap_or(0);
         let catalogue = Catalogue::read(&mut connection)?;
         let source = DumpSource {
             server_version: connection.server_version().to_owned(),
             server_major: major(connection.server_version()).unwrap_or(0),
-            connections_left: number(0),
-            lock_slots: number(1),
-            is_standby: text_of(&facts, 0, 2).as_deref() == Some("t"),
+            connections_left,
+            lock_slots: number(0),
+            is_standby: text_of(&facts, 0, 1).as_deref() == Some("t"),
             tables: tables(&catalogue, part_bytes),
         };
         Ok((source, connection))

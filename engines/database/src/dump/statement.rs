@@ -13,17 +13,23 @@ impl<'a> CopyOut<'a> {
     /// Reads a statement; none where it is another one. A query in place of a table (`COPY (SELECT ...)`) is another one.
     pub fn parse(sql: &'a str) -> Option<Self> {
         let rest = sql.strip_prefix("COPY ")?.strip_suffix(" TO stdout;")?;
-        let schema = identifier(rest)?;
-        let table = schema + 1 + identifier(rest.get(schema..)?.strip_prefix('.')?)?;
-        let columns = rest[table..].trim();
+        let table = qualified_name(rest)?;
+        let columns = rest[table.len()..].trim();
         let is_list = columns.is_empty() || (columns.starts_with('(') && columns.ends_with(')'));
-        is_list.then_some(Self { table: &rest[..table], columns })
+        is_list.then_some(Self { table, columns })
     }
 
     /// The columns for a SELECT list; none where there are no columns to select.
     pub fn selected(&self) -> Option<&'a str> {
         self.columns.strip_prefix('(')?.strip_suffix(')')
     }
+}
+
+/// The `schema.table` that a text begins with.
+pub(crate) fn qualified_name(text: &str) -> Option<&str> {
+    let schema = identifier(text)?;
+    let table = identifier(text.get(schema..)?.strip_prefix('.')?)?;
+    Some(&text[..schema + 1 + table])
 }
 
 /// The length of the identifier that a text begins with, quoted or not.

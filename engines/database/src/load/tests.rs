@@ -101,6 +101,7 @@ impl<'a> Trial<'a> {
             chunk_bytes: 20_000,
             row_bytes_max: 1 << 24,
             has_header: false,
+            is_of_database: false,
             refuses_end_marker: target.facts.ends_at_marker,
         };
         let budget = InProcess::new(self.connections);

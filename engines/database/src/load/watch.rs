@@ -70,11 +70,33 @@ pub fn watch(connection: Option<Connection>, load: &TableLoad<'_>, control: &Loa
         }
     }
     if is_postgres {
-        let after = forced_checkpoints(&mut connection);
-        tally.forced_checkpoints = before.zip(after).map(|(before, after)| after.saturating_sub(before));
-        tally.max_wal_size = ask(&mut connection, "show max_wal_size").and_then(|mut rows| rows.pop()?.pop());
+        note_checkpoints(&mut connection, before, &mut tally);
     }
     tally
+}
+
+/// Looks at what PostgreSQL does for processes that change, until `waits` says that all is over.
+pub(crate) fn watch_postgres(
+    connection: &mut Connection,
+    numbers: impl Fn() -> Vec<u32>,
+    waits: impl Fn(Duration) -> bool,
+) -> WaitTally {
+    let mut tally = WaitTally::default();
+    let before = forced_checkpoints(connection);
+    while !waits(EVERY) {
+        let numbers = numbers();
+        if !numbers.is_empty() && look_at_postgres(connection, &numbers, &mut tally).is_none() {
+            return tally;
+        }
+    }
+    note_checkpoints(connection, before, &mut tally);
+    tally
+}
+
+fn note_checkpoints(connection: &mut Connection, before: Option<u64>, tally: &mut WaitTally) {
+    let after = forced_checkpoints(connection);
+    tally.forced_checkpoints = before.zip(after).map(|(before, after)| after.saturating_sub(before));
+    tally.max_wal_size = ask(connection, "show max_wal_size").and_then(|mut rows| rows.pop()?.pop());
 }
 
 fn ask(connection: &mut Connection, sql: &str) -> Option<Vec<Vec<String>>> {
@@ -133,7 +155,8 @@ fn end_if_stuck(blocked: &mut BTreeMap<String, u32>, seen: &[BlockedBy], load: &
     }
 }
 
-fn postgres_wait(kind: &str, event: &str) -> ServerWait {
+/// What PostgreSQL says that a backend waits for.
+pub(crate) fn postgres_wait(kind: &str, event: &str) -> ServerWait {
     match kind {
         "" => ServerWait::Working,
         "Client" => ServerWait::Client,

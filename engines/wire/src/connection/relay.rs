@@ -1,11 +1,20 @@
 //! A PostgreSQL connection for another program, which speaks the protocol itself: it has logged in here, and the messages of the program go
-//! through as bytes. The simple and the extended protocol are request and answer: what the server says up to ReadyForQuery is the answer.
+//! through as bytes. The simple and the extended protocol are request and answer: it ends with ReadyForQuery, or where the server asks for data of a COPY.
 
 use super::{Connection, Session};
 use crate::error::WireError;
 use crate::postgres::frame;
 use crate::socket::{SocketMoved, WaitLimit};
 use std::io;
+
+/// How an answer ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerEnd {
+    /// ReadyForQuery.
+    Ready,
+    /// CopyInResponse: the server wants data, and answers when they end.
+    CopyIn,
+}
 
 /// The server's side of a relay.
 #[derive(Debug)]
@@ -58,17 +67,18 @@ impl PostgresRelay {
         Ok(())
     }
 
-    /// Passes the server's answer on, in slices that end anywhere, up to and with ReadyForQuery.
-    pub fn answer(&mut self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), WireError> {
-        const READY_FOR_QUERY: u8 = b'Z';
+    /// Passes the server's answer on, in slices that end anywhere, up to and with the message that ends it.
+    pub fn answer(&mut self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> Result<AnswerEnd, WireError> {
         loop {
             let Some((tag, bytes)) = frame(self.connection.channel.input.data())? else {
                 self.connection.channel.fill()?;
                 continue;
             };
             self.connection.pass_on(bytes, &mut take)?;
-            if tag == READY_FOR_QUERY {
-                return Ok(());
+            match tag {
+                b'Z' => return Ok(AnswerEnd::Ready),
+                b'G' => return Ok(AnswerEnd::CopyIn),
+                _ => {}
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What a dump will do and why: programs, compression, connections, which tables are divided. Changes nothing.
 
 use super::args::DbDumpArgs;
-use super::programs::ClientPrograms;
+use crate::db::programs::ClientPrograms;
 use crew::plan::Plan;
 use database::dump::{DumpCodec, DumpSource, SourceTable};
 use mh_kit::report::counted;

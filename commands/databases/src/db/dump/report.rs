@@ -208,8 +208,8 @@ impl<'a> JsonDump<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::programs::ClientPrograms;
     use super::*;
+    use crate::db::programs::ClientPrograms;
     use crew::plan::Plan;
     use database::dump::DumpCodec;
 

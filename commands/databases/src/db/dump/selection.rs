@@ -1,22 +1,7 @@
 //! pg_dump's own options, which are passed on as they are.
 
+use crate::db::option_list::OptionList;
 use clap::Args;
-
-/// Options as pg_dump gets them.
-#[derive(Default)]
-struct OptionList(Vec<String>);
-
-impl OptionList {
-    fn each(mut self, name: &str, values: &[String]) -> Self {
-        self.0.extend(values.iter().map(|value| format!("--{name}={value}")));
-        self
-    }
-
-    fn flag(mut self, option: &str, is_set: bool) -> Self {
-        self.0.extend(is_set.then(|| option.to_owned()));
-        self
-    }
-}
 
 /// Objects.
 #[derive(Args, Debug, Default)]

@@ -92,6 +92,7 @@ pub fn plan(
         chunk_bytes,
         row_bytes_max: ROW_BYTES_MAX,
         has_header: header.is_some(),
+        is_of_database: false,
         refuses_end_marker: target.facts.ends_at_marker,
     };
     if header == Some(HeaderUse::Names) {

@@ -3,8 +3,9 @@
 use super::args::DbLoadArgs;
 use super::plan::LoadJob;
 use super::verdict::{LoadMeasures, LoadVerdict, judge};
+use crate::db::waits::{seen, wait_name};
 use ::load::cost::ServerCost;
-use database::load::{LoadOutcome, LoadedRange, ServerWait};
+use database::load::{LoadOutcome, LoadedRange};
 use mh_kit::context::Context;
 use mh_kit::failure::Failure;
 use mh_kit::report::{counted, json_line};
@@ -113,33 +114,12 @@ fn time_rows(end: &LoadEnd<'_>) -> Vec<(String, String)> {
     };
     rows.push(("server".to_owned(), cost));
     if outcome.waits.looks() > 0 {
-        rows.push(("server seen at".to_owned(), seen(outcome)));
+        rows.push(("server seen at".to_owned(), seen(&outcome.waits)));
     }
     if outcome.retries > 0 {
         rows.push(("sent again".to_owned(), format!("{} after conflicts", counted(outcome.retries, "chunk"))));
     }
     rows
-}
-
-/// LIMIT: what a server was seen at that is shown.
-const SEEN_MAX: usize = 4;
-
-fn seen(outcome: &LoadOutcome) -> String {
-    let mut seen: Vec<_> = outcome.waits.seen.iter().collect();
-    seen.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let part = |(wait, _): &(&ServerWait, &u64)| {
-        format!("{} {}", wait_name(wait), terminal::percentage_whole(outcome.waits.share(wait)))
-    };
-    seen.iter().take(SEEN_MAX).map(part).collect::<Vec<_>>().join(", ")
-}
-
-fn wait_name(wait: &ServerWait) -> &str {
-    match wait {
-        ServerWait::Working => "work",
-        ServerWait::Client => "waiting for rows",
-        ServerWait::Lock => "a lock",
-        ServerWait::Of(what) => what,
-    }
 }
 
 #[derive(Serialize)]

@@ -1,6 +1,7 @@
 //! What bound a load: the server and what it did, the way to it, the input, or the cores. A pure function of what was measured.
 
-use database::load::{Commit, LoadClocks, ServerWait, WaitTally};
+use crate::db::waits::{bound_by_server, forced_checkpoints};
+use database::load::{Commit, LoadClocks, WaitTally};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -39,9 +40,6 @@ pub struct LoadVerdict {
 /// LIMIT: a shorter load has been looked at too seldom.
 const SHORT: Duration = Duration::from_millis(1500);
 
-/// LIMIT: fewer looks at the server show nothing.
-const LOOKS_LEAST: u64 = 5;
-
 /// From this share on something binds.
 const BINDS: f64 = 0.5;
 
@@ -65,7 +63,7 @@ pub fn judge(measures: &LoadMeasures<'_>) -> LoadVerdict {
     } else if share(clocks.waiting_for_chunks) >= BINDS {
         by_input(measures, share(clocks.waiting_for_chunks))
     } else {
-        by_server(measures)
+        bound_by_server(measures.waits, measures.connections)
     };
     LoadVerdict { bound_by, sentence, next_steps: next_steps(measures, bound_by) }
 }
@@ -87,39 +85,10 @@ fn by_input(measures: &LoadMeasures<'_>, waited: f64) -> (&'static str, String) 
     )
 }
 
-fn by_server(measures: &LoadMeasures<'_>) -> (&'static str, String) {
-    let waits = measures.waits;
-    let most = waits.seen.iter().max_by_key(|(_, count)| **count).filter(|_| waits.looks() >= LOOKS_LEAST);
-    let Some((most, _)) = most else {
-        return ("server", "bound by the server; it was seen too seldom to tell what it waited for".to_owned());
-    };
-    let share = terminal::percentage_whole(waits.share(most));
-    let backends = mh_kit::report::counted(measures.connections as u64, "connection");
-    match most {
-        ServerWait::Working => {
-            ("server", format!("bound by the server's CPU: it worked for {backends} at {share} of all looks"))
-        }
-        ServerWait::Client => {
-            ("network", format!("bound by the way to the server: it waited for our rows at {share} of all looks"))
-        }
-        ServerWait::Lock => ("server-lock", format!("bound by a lock of another transaction, at {share} of all looks")),
-        ServerWait::Of(what) if what.starts_with("IO") || what.contains("WAL") || what == "commit" => {
-            ("server-disk", format!("bound by the server's disk: {what} at {share} of all looks"))
-        }
-        ServerWait::Of(what) => ("server", format!("bound by the server: {what} at {share} of all looks")),
-    }
-}
-
 fn next_steps(measures: &LoadMeasures<'_>, bound_by: &str) -> Vec<String> {
     let mut steps = Vec::new();
     let is_server = bound_by.starts_with("server");
-    if let Some(count @ 1..) = measures.waits.forced_checkpoints {
-        let size = measures.waits.max_wal_size.as_deref().unwrap_or("of the server");
-        steps.push(format!(
-            "max_wal_size {size} forced {}: more of it saves them",
-            mh_kit::report::counted(count, "checkpoint")
-        ));
-    }
+    steps.extend(forced_checkpoints(measures.waits));
     if is_server && measures.indexes > 1 {
         steps.push(format!(
             "{} indexes were kept up row by row; built after the load they cost a third of that",
@@ -143,6 +112,7 @@ fn next_steps(measures: &LoadMeasures<'_>, bound_by: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use database::load::ServerWait;
 
     fn judged(loading: u64, chunks: u64, hands: u64, waits: &[(ServerWait, u64)]) -> LoadVerdict {
         let seconds = Duration::from_secs;

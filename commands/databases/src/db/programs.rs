@@ -42,6 +42,17 @@ pub fn find(server_major: u32) -> Result<ClientPrograms, String> {
     })
 }
 
+/// All that there are, in the order in which a restore into a server of this version tries them: its own version, newer ones, older ones. An archive may
+/// be too new for the first; statements of a newer one may be unknown to the server.
+pub fn for_restore(server_major: u32) -> Vec<ClientPrograms> {
+    let by_version = VERSIONED.iter().flat_map(|(parent, prefix)| versioned(Path::new(parent), prefix));
+    let path = variable("PATH").unwrap_or_default();
+    let mut found: Vec<ClientPrograms> =
+        by_version.chain(std::env::split_paths(&path)).filter_map(|directory| look(&directory)).collect();
+    found.sort_by_key(|programs| (programs.major < server_major, programs.major.abs_diff(server_major)));
+    found
+}
+
 fn versioned(parent: &Path, prefix: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let is_version = |name: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.parse::<f32>().is_ok());

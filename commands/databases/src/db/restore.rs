@@ -1,0 +1,230 @@
+//! `mh db restore`: reads the command line, looks at the archive and the server, has the plan made and carried out, and says what is in the database.
+
+mod args;
+mod plan;
+mod progress;
+mod report;
+mod selection;
+mod shown;
+
+pub use args::{DbRestoreArgs, EXAMPLES};
+
+use super::connect::{self, ServerSurroundings};
+use super::programs::{self, ClientPrograms};
+use super::scratch::private_directory;
+use super::stopping::EndingSignals;
+use ::load::cost::{ServerMeter, server_behind};
+use crew::budget::{Lease, Request, Waiting};
+use database::restore::{
+    ArchiveReader, LookedArchive, RestoreError, RestoreRequest, RestoreRun, RestoreTarget, Section,
+};
+use database::target::Database;
+use mh_kit::context::Context;
+use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::report::show_plan;
+use mh_kit::sharing::{self, Shared};
+use plan::{RestoreCircumstances, RestoreJob};
+use report::RestoreEnd;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sys::cpu_clock::process_cpu_ns;
+use tempfile::TempDir;
+use terminal::Verbosity;
+use wire::{Connection, Protocol, ServerAddress};
+
+/// How messages begin.
+const NAME: &str = "mh db restore";
+
+/// The exit code of a wrong command line, of a missing connection or right.
+const NOT_BEGUN: u8 = 2;
+
+/// Runs it.
+pub fn run(context: &mut Context, mut args: DbRestoreArgs) -> Result<Outcome, Failure> {
+    let verbosity = if args.quiet { Verbosity::Quiet } else { Verbosity::Normal };
+    context.messages = context.terminals.messages(verbosity);
+    args.standing.settle(&context.settings.crew);
+    check_archive(&args.archive).map_err(usage)?;
+    let named = connect::find(&args.connect, &ServerSurroundings::look()).map_err(usage)?;
+    let address = postgres(named.database).map_err(usage)?;
+    for warning in &named.warnings {
+        context.messages.warning(NAME, warning, &[]);
+    }
+    let signals = EndingSignals::hold().map_err(mh_kit::context::signal_failure)?;
+    let run = Arc::new(RestoreRun::new());
+    let stopped = Arc::clone(&run);
+    signals.end_with(move || stopped.stop()).map_err(mh_kit::context::signal_failure)?;
+    let scratch = private_directory().map_err(|message| Failure::Environment { command: NAME, message })?;
+    let looked = run.look(&address).and_then(|(target, connection)| {
+        let (programs, archive) = look_at_archive(&args, scratch.path(), &target)?;
+        Ok((target, connection, programs, archive))
+    });
+    let (target, connection, programs, archive) = match looked {
+        Ok(looked) => looked,
+        Err(error) => return Ok(shown::failure(context, &named.name, &error, signals.signal(), false)),
+    };
+    let circumstances = RestoreCircumstances {
+        name: named.name.clone(),
+        server_version: target.server_version.clone(),
+        connections_left: target.connections_left,
+        programs: &programs,
+        looked: &archive,
+        is_server_here: address.is_local(),
+        hands_allowed: context.machine.hands_allowed(),
+    };
+    let job = match plan::plan(&args, &circumstances) {
+        Ok(job) => job,
+        Err(refused) => {
+            context.messages.error(NAME, &format!("restore into {}: {refused}", named.name), &[]);
+            return Ok(Outcome::Code(NOT_BEGUN));
+        }
+    };
+    archive.parts.warnings.iter().for_each(|warning| context.messages.warning(NAME, warning, &[]));
+    if args.explain {
+        show_plan(context, &job.plan, args.report)?;
+        return Ok(Outcome::Done);
+    }
+    let work = RestoreWork { job, address, run, archive, programs, scratch };
+    carry_out(context, &args, work, connection, &signals)
+}
+
+fn usage(message: String) -> Failure {
+    Failure::Usage { command: NAME, message }
+}
+
+/// Whether it is an archive that can be restored here.
+fn check_archive(archive: &Path) -> Result<(), String> {
+    let name = terminal::quote(archive);
+    match std::fs::metadata(archive) {
+        Err(error) => Err(format!("{name}: {}", with_causes(&error))),
+        Ok(metadata) if !metadata.is_dir() => Err(format!(
+            "{name} is no directory: directory archives (pg_dump -Fd, mh db dump) are restored here; \
+             pg_restore restores custom and tar archives, psql SQL"
+        )),
+        Ok(_) if !archive.join("toc.dat").is_file() => {
+            Err(format!("{name} is no archive of pg_dump: it has no toc.dat"))
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+/// The server, if it is one that can be restored into.
+fn postgres(database: Database) -> Result<ServerAddress, String> {
+    match database {
+        Database::Server(address) if address.protocol() == Protocol::Postgres => Ok(*address),
+        Database::Server(_) => Err("the archive is of PostgreSQL, and the server is MariaDB or MySQL".to_owned()),
+        Database::Sqlite(_) => Err("the archive is of PostgreSQL, and the database is a SQLite file".to_owned()),
+    }
+}
+
+/// Has the first pg_restore that can read it list the archive.
+fn look_at_archive(
+    args: &DbRestoreArgs,
+    scratch: &Path,
+    target: &RestoreTarget,
+) -> Result<(ClientPrograms, LookedArchive), RestoreError> {
+    let (selection, options) = (args.passed.selection.options(), args.passed.emission.options());
+    let sections: Vec<Section> =
+        args.passed.selection.sections().iter().filter_map(|name| Section::by_name(name)).collect();
+    let mut failed = None;
+    for programs in programs::for_restore(target.server_major) {
+        let reader =
+            ArchiveReader { programs: &programs.directory, archive: &args.archive, scratch, sections: &sections };
+        match LookedArchive::look(&reader, &selection, &options) {
+            Ok(looked) => return Ok((programs, looked)),
+            Err(error) => {
+                failed.get_or_insert(error);
+            }
+        }
+    }
+    let missing = || RestoreError::Program {
+        program: "pg_restore",
+        message: format!("is not installed; the package is postgresql-client-{}", target.server_major),
+    };
+    Err(failed.unwrap_or_else(missing))
+}
+
+/// What is needed to carry a plan out.
+struct RestoreWork {
+    job: RestoreJob,
+    address: ServerAddress,
+    run: Arc<RestoreRun>,
+    archive: LookedArchive,
+    programs: ClientPrograms,
+    scratch: TempDir,
+}
+
+fn carry_out(
+    context: &Context,
+    args: &DbRestoreArgs,
+    work: RestoreWork,
+    looking: Connection,
+    signals: &EndingSignals,
+) -> Result<Outcome, Failure> {
+    // Without the right to see it, there is no figure.
+    let mut meter = server_behind(looking.as_fd()).and_then(|pid| ServerMeter::open(pid).ok());
+    drop(looking);
+    let job = &work.job;
+    let cores = context.machine.hands_allowed();
+    let (shared, lease) = lease(context, args, job, cores);
+    let request = RestoreRequest {
+        address: work.address.clone(),
+        programs: work.programs.directory.clone(),
+        archive: args.archive.clone(),
+        options: args.passed.emission.options(),
+        scratch: work.scratch.path().to_owned(),
+        connections: job.connections,
+        cores,
+        index_memory: None,
+        chunk_bytes: job.chunk_bytes,
+        into: args.into(),
+        exits_on_error: args.exit_on_error,
+        vacuums: args.vacuum,
+    };
+    let progress = progress::start(context, work.address.database().unwrap_or(work.address.user()), &work.run);
+    let (begin, cpu_before) = (Instant::now(), process_cpu_ns());
+    let outcome = work.run.run(&request, &work.archive, lease.as_ref());
+    let wall = begin.elapsed();
+    drop(progress);
+    let restored = match outcome {
+        Ok(restored) => restored,
+        Err(error) => {
+            let signal = signals.signal().filter(|_| is_by_signal(&error));
+            return Ok(shown::failure(context, &job.name, &error, signal, true));
+        }
+    };
+    let end = RestoreEnd {
+        job,
+        restored: &restored,
+        wall,
+        client_cpu: Duration::from_nanos(process_cpu_ns().saturating_sub(cpu_before)),
+        cost: meter.as_mut().and_then(|meter| meter.look().ok()),
+        hands_from: shared.hands_from(lease.as_ref()),
+    };
+    report::show(context, args.report, &end);
+    Ok(shown::end(context, &job.name, &restored, wall))
+}
+
+/// A terminal sends its signals to pg_restore, too, which may be the first to end.
+fn is_by_signal(error: &RestoreError) -> bool {
+    matches!(error, RestoreError::Interrupted | RestoreError::Program { .. })
+}
+
+/// LIMIT: connections to another host that share a hand: they decompress for a part of the time.
+const CONNECTIONS_A_HAND_ELSEWHERE: usize = 4;
+
+fn lease(context: &Context, args: &DbRestoreArgs, job: &RestoreJob, cores: usize) -> (Shared, Box<dyn Lease>) {
+    let (priority, weight) = (args.standing.priority().class(), args.standing.weight());
+    // A server on this host works on its cores, and waits between.
+    let a_hand = if job.is_server_here { job.connections.div_ceil(cores) } else { CONNECTIONS_A_HAND_ELSEWHERE };
+    let useful_width = job.connections.div_ceil(a_hand);
+    let shared = sharing::budget(context, useful_width, priority);
+    if let Some(why) = &shared.why_alone {
+        sharing::tell_why_alone(context, NAME, why);
+    }
+    let what = format!("db: {}", job.plan.purpose);
+    let lease = shared.budget.lease(Request { priority, weight, useful_width, what });
+    let lease = if a_hand > 1 { Box::new(Waiting::on(lease, a_hand)) as Box<dyn Lease> } else { lease };
+    (shared, lease)
+}

@@ -1,0 +1,105 @@
+//! The last lines of a restore: what is in the database, what is missing, or why it ended, with its exit code.
+
+use super::report::indexes_of;
+use super::{NAME, NOT_BEGUN};
+use database::restore::{RestoreError, RestoreFault, Restored};
+use mh_kit::context::Context;
+use mh_kit::failure::{Outcome, with_causes};
+use mh_kit::report::counted;
+use std::time::Duration;
+use wire::{ErrorKind, WireError};
+
+/// The exit code of a run that a signal ended, less the signal's number.
+const BY_SIGNAL: i32 = 128;
+
+/// Prints what a restore has done.
+pub fn end(context: &Context, name: &str, restored: &Restored, wall: Duration) -> Outcome {
+    for warning in &restored.warnings {
+        context.messages.warning(NAME, &format!("pg_restore: {warning}"), &[]);
+    }
+    for fault in &restored.faults {
+        let (message, hints) = shown(fault);
+        context.messages.error(NAME, &message, &hints);
+    }
+    let progress = &restored.progress;
+    let before = match restored.rows_before {
+        0 => String::new(),
+        rows => format!(" and {} of the interrupted restore", terminal::integer(rows)),
+    };
+    let text = format!(
+        "{name}: {} with {}{before}, {} in {}",
+        counted(progress.tables, "table"),
+        counted(progress.rows, "row"),
+        indexes_of(progress.indexes),
+        terminal::duration(wall)
+    );
+    context.messages.note(NAME, &text);
+    if restored.faults.is_empty() { Outcome::Done } else { Outcome::Partial }
+}
+
+fn shown(fault: &RestoreFault) -> (String, Vec<String>) {
+    let mut lines = fault.message.lines();
+    let first = lines.next().unwrap_or_default().trim_start_matches("ERROR:").trim();
+    let what = fault.what.lines().next().unwrap_or_default();
+    (format!("{what}: {first}"), lines.map(|line| line.trim().to_owned()).collect())
+}
+
+/// Prints why a restore ended before its time. `has_begun` says whether something may be in the database.
+pub fn failure(context: &Context, name: &str, error: &RestoreError, signal: Option<i32>, has_begun: bool) -> Outcome {
+    let resume = "rows that are in stay; the same command with --resume goes on, --clean begins anew".to_owned();
+    if let Some(signal) = signal {
+        context.messages.error(NAME, &format!("restore into {name}: interrupted"), &[resume]);
+        return Outcome::Code(u8::try_from(BY_SIGNAL + signal).unwrap_or(1));
+    }
+    let is_refusal = is_refusal(error);
+    let mut hints: Vec<String> = advice(error).into_iter().map(str::to_owned).collect();
+    if has_begun && !is_refusal {
+        hints.push(resume);
+    }
+    context.messages.error(NAME, &format!("restore into {name}: {}", with_causes(error)), &hints);
+    if is_refusal || !has_begun { Outcome::Code(NOT_BEGUN) } else { Outcome::Partial }
+}
+
+fn advice(error: &RestoreError) -> Option<&'static str> {
+    match error {
+        RestoreError::NotEmpty(_) => Some(
+            "--clean drops what is to be restored, --into-existing restores beside what is there; createdb makes an empty one",
+        ),
+        RestoreError::Unfinished { is_ours: true } => Some("--resume goes on with it, --clean begins anew"),
+        RestoreError::Unfinished { is_ours: false } => {
+            Some("its archive or its selection was another; --clean forgets it, as does DROP SCHEMA mh_restore CASCADE")
+        }
+        RestoreError::Server { cause: WireError::Server(error), .. } if error.sqlstate() == "3D000" => {
+            Some("createdb makes a database")
+        }
+        RestoreError::Damaged { .. } => Some("the archive has to come from its copy, or from a new dump"),
+        RestoreError::Rows { .. } => Some("a trigger or a rule of a table that was there leaves rows out"),
+        _ => None,
+    }
+}
+
+/// Whether the restore could not begin, for want of a connection, a right or room.
+fn is_refusal(error: &RestoreError) -> bool {
+    match error {
+        RestoreError::NotEmpty(_) | RestoreError::Unfinished { .. } | RestoreError::Busy => true,
+        RestoreError::Server { cause: WireError::Connect { .. } | WireError::Tls(_), .. } => true,
+        RestoreError::Server { cause, .. } => cause.kind() == ErrorKind::Authentication,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_shown_with_the_servers_first_line() {
+        let fault = RestoreFault {
+            what: "CREATE TRIGGER x\n  BEFORE".to_owned(),
+            message: "ERROR:  no function\nHINT:  y".to_owned(),
+        };
+        assert_eq!(shown(&fault), ("CREATE TRIGGER x: no function".to_owned(), vec!["HINT:  y".to_owned()]));
+        assert!(is_refusal(&RestoreError::NotEmpty(3)) && !is_refusal(&RestoreError::Interrupted));
+        assert!(advice(&RestoreError::Unfinished { is_ours: true }).is_some_and(|text| text.contains("--resume")));
+    }
+}

@@ -1,0 +1,60 @@
+//! What a server was seen at while it worked for us, in words, and whether that bound the run.
+
+use database::load::{ServerWait, WaitTally};
+use mh_kit::report::counted;
+
+/// LIMIT: what a server was seen at that is shown.
+const SEEN_MAX: usize = 4;
+
+/// LIMIT: fewer looks at the server show nothing.
+const LOOKS_LEAST: u64 = 5;
+
+/// What it was seen at most often.
+pub fn seen(waits: &WaitTally) -> String {
+    let mut seen: Vec<_> = waits.seen.iter().collect();
+    seen.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let part = |(wait, _): &(&ServerWait, &u64)| {
+        format!("{} {}", wait_name(wait), terminal::percentage_whole(waits.share(wait)))
+    };
+    seen.iter().take(SEEN_MAX).map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// What a wait is called.
+pub fn wait_name(wait: &ServerWait) -> &str {
+    match wait {
+        ServerWait::Working => "work",
+        ServerWait::Client => "waiting for rows",
+        ServerWait::Lock => "a lock",
+        ServerWait::Of(what) => what,
+    }
+}
+
+/// What bound a run that the server bound: a word and a sentence.
+pub fn bound_by_server(waits: &WaitTally, connections: usize) -> (&'static str, String) {
+    let most = waits.seen.iter().max_by_key(|(_, count)| **count).filter(|_| waits.looks() >= LOOKS_LEAST);
+    let Some((most, _)) = most else {
+        return ("server", "bound by the server; it was seen too seldom to tell what it waited for".to_owned());
+    };
+    let share = terminal::percentage_whole(waits.share(most));
+    let backends = counted(connections as u64, "connection");
+    match most {
+        ServerWait::Working => {
+            ("server", format!("bound by the server's CPU: it worked for {backends} at {share} of all looks"))
+        }
+        ServerWait::Client => {
+            ("network", format!("bound by the way to the server: it waited for our rows at {share} of all looks"))
+        }
+        ServerWait::Lock => ("server-lock", format!("bound by a lock of another transaction, at {share} of all looks")),
+        ServerWait::Of(what) if what.starts_with("IO") || what.contains("WAL") || what == "commit" => {
+            ("server-disk", format!("bound by the server's disk: {what} at {share} of all looks"))
+        }
+        ServerWait::Of(what) => ("server", format!("bound by the server: {what} at {share} of all looks")),
+    }
+}
+
+/// What would help against checkpoints before their time.
+pub fn forced_checkpoints(waits: &WaitTally) -> Option<String> {
+    let count = waits.forced_checkpoints.filter(|count| *count > 0)?;
+    let size = waits.max_wal_size.as_deref().unwrap_or("of the server");
+    Some(format!("max_wal_size {size} forced {}: more of it saves them", counted(count, "checkpoint")))
+}

@@ -1,0 +1,167 @@
+//! One lane: a connection that carries out jobs, each with a core of the budget, and one for each worker that the server may start.
+
+use super::jobs::{IndexJob, Present};
+use super::lanes::{BuildEnd, IndexLanes, TakenJob};
+use crate::dump::major;
+use crew::budget::{Hand, Lease};
+use std::sync::Arc;
+use std::time::Instant;
+use wire::{Connection, Protocol, WireError};
+
+/// Makes a connection.
+pub type Connecting<'a> = dyn Fn() -> Result<Connection, WireError> + Sync + 'a;
+
+/// The same for every session of PostgreSQL.
+const SETTINGS: &str = "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; set idle_session_timeout = 0";
+
+/// COMPAT: what the first version of PostgreSQL refuses that does not know a setting of the file.
+const UNKNOWN_SETTING: &str = "42704";
+
+/// A version of PostgreSQL with a limit for whole transactions.
+const LIMITS_TRANSACTIONS_SINCE: u32 = 17;
+
+/// A version of PostgreSQL with a limit for idle sessions.
+const LIMITS_SESSIONS_SINCE: u32 = 14;
+
+impl IndexLanes {
+    /// Carries out jobs until there are no more. To be called on as many threads as there are lanes.
+    pub fn work(&self, connect: &Connecting<'_>, lease: &dyn Lease) {
+        self.lane_begins();
+        let mut session = None;
+        while let Some(mut taken) = self.next() {
+            let hands = Hands::take(lease, taken.workers);
+            self.has_fewer_hands(taken.workers - hands.workers());
+            taken.workers = hands.workers();
+            let opened = match &mut session {
+                Some(session) => Ok(session),
+                None => LaneSession::open(self, connect).map(|made| session.insert(made)),
+            };
+            let (pid, end) = match opened {
+                Ok(session) => {
+                    let pid = session.connection.server_pid();
+                    self.begins(pid, &taken.job);
+                    (Some(pid), session.carry_out(self, &taken))
+                }
+                Err(error) => (None, self.failure(&taken, error)),
+            };
+            drop(hands);
+            let held = 1 + taken.workers;
+            self.ends(pid, taken, held, end);
+        }
+        self.lane_ends();
+    }
+
+    fn failure(&self, taken: &TakenJob, error: WireError) -> BuildEnd {
+        match (self.stopped(), taken.has_index()) {
+            // It was cancelled, with all the others.
+            (Some(_), has_index) => BuildEnd::NotMade { has_index },
+            (None, true) => BuildEnd::OnlyIndex(error),
+            (None, false) => BuildEnd::Failed(error),
+        }
+    }
+}
+
+/// Cores that a job holds.
+struct Hands<'a> {
+    lease: &'a dyn Lease,
+    hands: Vec<Hand>,
+}
+
+impl<'a> Hands<'a> {
+    /// Waits for one. Others are taken if they are free, so that two jobs never wait for each other's.
+    fn take(lease: &'a dyn Lease, workers: usize) -> Self {
+        let mut hands = vec![lease.take()];
+        hands.extend(std::iter::repeat_with(|| lease.try_take()).take(workers).map_while(|hand| hand));
+        Self { lease, hands }
+    }
+
+    fn workers(&self) -> usize {
+        self.hands.len() - 1
+    }
+}
+
+impl Drop for Hands<'_> {
+    fn drop(&mut self) {
+        self.hands.drain(..).for_each(|hand| self.lease.give_back(hand));
+    }
+}
+
+struct LaneSession {
+    connection: Connection,
+    is_postgres: bool,
+    base: String,
+    /// What the file has set in it.
+    settings: Arc<[String]>,
+}
+
+impl LaneSession {
+    fn open(lanes: &IndexLanes, connect: &Connecting<'_>) -> Result<Self, WireError> {
+        let mut connection = connect()?;
+        let is_postgres = connection.protocol() == Protocol::Postgres;
+        if !lanes.opened(&connection) {
+            return Err(WireError::Closed);
+        }
+        let base = if is_postgres { base_settings(&connection, lanes.rule().memory_bytes) } else { String::new() };
+        if is_postgres {
+            connection.execute(&base)?;
+        }
+        Ok(Self { connection, is_postgres, base, settings: Arc::new([]) })
+    }
+
+    fn carry_out(&mut self, lanes: &IndexLanes, taken: &TakenJob) -> BuildEnd {
+        let begin = Instant::now();
+        let workers = taken.workers;
+        let outcome = self.prepare(&taken.job, workers);
+        let outcome = outcome.and_then(|()| match (&taken.job.sql, &taken.job.attach) {
+            (Some(sql), _) | (None, Some(sql)) => self.connection.execute(sql).map(drop),
+            (None, None) => Ok(()),
+        });
+        match outcome {
+            Ok(()) => BuildEnd::Made { took: begin.elapsed(), workers },
+            Err(error) if taken.job.present == Present::PassedOver && is_there(&error) => BuildEnd::Present,
+            Err(error) => lanes.failure(taken, error),
+        }
+    }
+
+    /// Has the session as the file has it before the statement.
+    fn prepare(&mut self, job: &IndexJob, workers: usize) -> Result<(), WireError> {
+        if *self.settings != *job.settings {
+            if self.is_postgres {
+                self.connection.execute(&format!("reset all; {}", self.base))?;
+            }
+            for setting in job.settings.iter() {
+                match self.connection.execute(setting) {
+                    // A newer pg_dump than the server sets limits to none that the server does not have.
+                    Err(WireError::Server(error)) if error.sqlstate() == UNKNOWN_SETTING => {}
+                    outcome => drop(outcome?),
+                }
+            }
+            self.settings = Arc::clone(&job.settings);
+        }
+        if self.is_postgres && job.is_parallel {
+            self.connection.execute(&format!("set max_parallel_maintenance_workers = {workers}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the server refuses something because it has one of that name.
+fn is_there(error: &WireError) -> bool {
+    const DUPLICATES: [&str; 2] = ["42710", "42P07"];
+    matches!(error, WireError::Server(error) if DUPLICATES.contains(&error.sqlstate()))
+}
+
+fn base_settings(connection: &Connection, memory_bytes: Option<u64>) -> String {
+    let version = major(connection.server_version()).unwrap_or(0);
+    let mut sql = SETTINGS.to_owned();
+    if version < LIMITS_SESSIONS_SINCE {
+        sql = sql.replace("; set idle_session_timeout = 0", "");
+    }
+    if version >= LIMITS_TRANSACTIONS_SINCE {
+        sql += "; set transaction_timeout = 0";
+    }
+    if let Some(bytes) = memory_bytes {
+        sql += &format!("; set maintenance_work_mem = '{}kB'", bytes >> 10);
+    }
+    sql
+}

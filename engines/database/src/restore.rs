@@ -1,0 +1,653 @@
+//! A restore of pg_dump's directory format. pg_restore restores all of it but rows of tables and their indexes: rows are loaded here over many
+//! connections, and a table's indexes are made as soon as its rows are in. Theory: README.md.
+
+mod board;
+mod clean;
+mod contents;
+mod feed;
+mod ledger;
+mod making;
+mod order;
+mod program;
+mod tables;
+mod work;
+
+pub use contents::{ArchiveContents, ArchiveReader, EntryKind, Section};
+pub use tables::{RestoreParts, RestoreTable, RowSource};
+
+use crate::dump::proxy::ProgramProxy;
+use crate::dump::{DumpError, connections_left, major};
+use crate::load::{WaitTally, watch_postgres};
+use board::RestoreBoard;
+use contents::ArchiveEntry;
+use crew::budget::Lease;
+use feed::Feeding;
+use ledger::{LedgerState, RestoreLedger, RestoreStage};
+use making::IndexMaking;
+use parking_lot::Mutex;
+use program::{ProgramRemarks, RestoreHost, RestoreProgram};
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use wire::{Connection, ServerAddress, WireError};
+use work::Working;
+
+/// How long a server may take for a login.
+const LOGIN: Duration = Duration::from_secs(30);
+
+/// What is restored, and how.
+pub struct RestoreRequest {
+    /// The server and its database.
+    pub address: ServerAddress,
+    /// The directory with pg_restore.
+    pub programs: PathBuf,
+    /// The archive.
+    pub archive: PathBuf,
+    /// pg_restore's options for how statements are written: owners, rights, tablespaces.
+    pub options: Vec<OsString>,
+    /// A private directory for lists and a socket; its path must be short (unix(7)).
+    pub scratch: PathBuf,
+    /// Connections that load rows and make indexes.
+    pub connections: usize,
+    /// Cores of the server that builds of indexes may use.
+    pub cores: usize,
+    /// Memory for all sorts of indexes together; none: each session has what the server gives it.
+    pub index_memory: Option<u64>,
+    /// Uncompressed bytes of a piece of a file that pg_dump has written.
+    pub chunk_bytes: usize,
+    /// What may be there before.
+    pub into: RestoreInto,
+    /// Whether the first statement that is refused ends the restore.
+    pub exits_on_error: bool,
+    /// Whether tables are vacuumed and analysed at the end.
+    pub vacuums: bool,
+}
+
+/// What a restore may find in the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestoreInto {
+    /// Nothing.
+    Empty,
+    /// Anything.
+    Existing,
+    /// What is to be restored; it is dropped before.
+    Cleaned {
+        /// Whether it may also not be there.
+        if_exists: bool,
+    },
+    /// What an interrupted restore has left; nothing else, if there was none.
+    Interrupted,
+}
+
+/// Why a restore failed.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// A connection to the server, or a statement.
+    #[error("{what}")]
+    Server {
+        /// What was attempted.
+        what: String,
+        /// Why it failed.
+        #[source]
+        cause: WireError,
+    },
+    /// A file of the archive, or of ours.
+    #[error("{what} '{path}'")]
+    File {
+        /// What was attempted.
+        what: &'static str,
+        /// With which file.
+        path: String,
+        /// Why it failed.
+        #[source]
+        cause: io::Error,
+    },
+    /// pg_restore.
+    #[error("{program} {message}")]
+    Program {
+        /// Which program.
+        program: &'static str,
+        /// How it ended, and what it wrote on standard error.
+        message: String,
+    },
+    /// Rows of the archive cannot be read.
+    #[error("read '{file}', byte {offset}: {what}")]
+    Damaged {
+        /// Which file.
+        file: String,
+        /// Where; of the uncompressed bytes, if it is one stream.
+        offset: u64,
+        /// What is wrong.
+        what: String,
+    },
+    /// The server has taken another number of rows.
+    #[error("restore rows of {table}: {expected} were sent, and the server has taken {taken}")]
+    Rows {
+        /// Of which table.
+        table: String,
+        /// Rows that were sent.
+        expected: u64,
+        /// Rows that it counted.
+        taken: u64,
+    },
+    /// The server refused a statement, and the first one ends the restore.
+    #[error("{what}: {message}")]
+    Refused {
+        /// What was attempted.
+        what: String,
+        /// The server's words.
+        message: String,
+    },
+    /// Something is there already.
+    #[error("the database is not empty: it has {0} tables, views and sequences")]
+    NotEmpty(u64),
+    /// An interrupted restore has left something.
+    #[error("a restore of {} was interrupted in this database", if *.is_ours { "this archive" } else { "another archive" })]
+    Unfinished {
+        /// Whether it was of this archive.
+        is_ours: bool,
+    },
+    /// Another restore works in this database.
+    #[error("another restore into this database is under way")]
+    Busy,
+    /// It was ended from outside.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl RestoreError {
+    fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.display().to_string();
+        move |cause| Self::File { what, path, cause }
+    }
+}
+
+impl From<DumpError> for RestoreError {
+    fn from(error: DumpError) -> Self {
+        match error {
+            DumpError::Server { what, cause } => Self::Server { what, cause },
+            DumpError::File { what, path, cause } => Self::File { what, path, cause },
+            DumpError::Interrupted => Self::Interrupted,
+            other => Self::Program { program: "pg_restore", message: other.to_string() },
+        }
+    }
+}
+
+/// A statement that the server refused, and the restore went on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestoreFault {
+    /// What was attempted.
+    pub what: String,
+    /// The server's words.
+    pub message: String,
+}
+
+/// What a restore is at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RestorePhase {
+    /// pg_restore makes schemas and tables.
+    #[default]
+    Before,
+    /// Rows are loaded and indexes made.
+    Rows,
+    /// pg_restore makes foreign keys, triggers and the rest.
+    After,
+    /// Tables are vacuumed.
+    Vacuum,
+}
+
+/// How far a restore is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RestoreProgress {
+    /// What it is at.
+    pub phase: RestorePhase,
+    /// Tables with rows, and those that are done with their indexes.
+    pub tables: u64,
+    /// Of these.
+    pub tables_done: u64,
+    /// Rows that are in.
+    pub rows: u64,
+    /// Their bytes as COPY has them.
+    pub bytes: u64,
+    /// Bytes of the archive whose rows are in.
+    pub stored_done: u64,
+    /// In all.
+    pub stored: u64,
+    /// Indexes and constraints of tables whose rows are in.
+    pub indexes: u64,
+    /// Of these.
+    pub indexes_done: u64,
+    /// Connections at work.
+    pub at_work: u64,
+    /// Where their threads have spent their time.
+    pub clocks: RestoreClocks,
+}
+
+/// Time of all connections, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RestoreClocks {
+    /// Loading rows.
+    pub loading: Duration,
+    /// Making indexes.
+    pub indexing: Duration,
+    /// Of both, computing in this program.
+    pub computing: Duration,
+    /// Waiting for a core of the machine's budget.
+    pub waiting_for_hands: Duration,
+    /// Waiting for something to do.
+    pub waiting_for_work: Duration,
+}
+
+impl RestoreClocks {
+    fn add(&mut self, other: &Self) {
+        self.loading += other.loading;
+        self.indexing += other.indexing;
+        self.computing += other.computing;
+        self.waiting_for_hands += other.waiting_for_hands;
+        self.waiting_for_work += other.waiting_for_work;
+    }
+}
+
+/// What came of a restore that reached its end.
+#[derive(Debug)]
+pub struct Restored {
+    /// At its end.
+    pub progress: RestoreProgress,
+    /// Rows that an interrupted restore had loaded.
+    pub rows_before: u64,
+    /// Statements that were refused.
+    pub faults: Vec<RestoreFault>,
+    /// What pg_restore warned of.
+    pub warnings: Vec<String>,
+    /// What the server did for us, look by look.
+    pub waits: WaitTally,
+}
+
+/// A restore that runs; what it shows of itself.
+#[derive(Default)]
+pub struct RestoreRun {
+    board: Arc<RestoreBoard>,
+}
+
+/// A server that rows are restored into.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RestoreTarget {
+    /// Its version.
+    pub server_version: String,
+    /// The first number of that.
+    pub server_major: u32,
+    /// Connections that it has left, with that of the look.
+    pub connections_left: u64,
+}
+
+/// An archive that was looked at.
+#[derive(Clone, Debug, Default)]
+pub struct LookedArchive {
+    /// Its selected entries.
+    pub contents: ArchiveContents,
+    /// Who restores what.
+    pub parts: RestoreParts,
+}
+
+impl LookedArchive {
+    /// Looks at an archive: `selection` are pg_restore's options for what is restored, `options` those for how.
+    pub fn look(
+        reader: &ArchiveReader<'_>,
+        selection: &[OsString],
+        options: &[OsString],
+    ) -> Result<Self, RestoreError> {
+        let contents = reader.contents(selection)?;
+        let script = reader.script(&tables::scripted(&contents), options)?;
+        let parts = tables::divide(reader.archive, &contents, &script)?;
+        Ok(Self { contents, parts })
+    }
+}
+
+/// What the parts of a run have in common.
+struct Running<'a> {
+    request: &'a RestoreRequest,
+    looked: &'a LookedArchive,
+    lease: &'a dyn Lease,
+    reader: ArchiveReader<'a>,
+    proxy: ProgramProxy,
+    leader: Mutex<Connection>,
+    ledger: RestoreLedger,
+    goes_on: bool,
+    remarks: Mutex<ProgramRemarks>,
+    faults: Mutex<Vec<RestoreFault>>,
+}
+
+impl RestoreRun {
+    /// Nothing has begun.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Looks at the server, over a connection that is returned; `stop` ends that, too.
+    pub fn look(&self, address: &ServerAddress) -> Result<(RestoreTarget, Connection), RestoreError> {
+        let mut connection = connect(address)?;
+        self.board.may_be_cancelled(&connection);
+        let left = connections_left(&mut connection)
+            .map_err(|cause| RestoreError::Server { what: "read the server's settings".to_owned(), cause })?;
+        let server_version = connection.server_version().to_owned();
+        let server_major = major(&server_version).unwrap_or(0);
+        Ok((RestoreTarget { server_version, server_major, connections_left: left }, connection))
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> RestoreProgress {
+        self.board.progress()
+    }
+
+    /// Ends it: statements on the server are cancelled. What is committed stays, for a restore that goes on.
+    pub fn stop(&self) {
+        self.board.stop(RestoreError::Interrupted);
+    }
+
+    /// Restores.
+    pub fn run(
+        &self,
+        request: &RestoreRequest,
+        looked: &LookedArchive,
+        lease: &dyn Lease,
+    ) -> Result<Restored, RestoreError> {
+        let outcome = self.restore(request, looked, lease);
+        // What was ended from outside has failed in some way.
+        self.board.end()?;
+        outcome
+    }
+
+    fn restore(
+        &self,
+        request: &RestoreRequest,
+        looked: &LookedArchive,
+        lease: &dyn Lease,
+    ) -> Result<Restored, RestoreError> {
+        let mut leader = connect(&request.address)?;
+        self.board.may_be_cancelled(&leader);
+        work::set_up(&mut leader, &looked.parts.settings)?;
+        let archive = ledger::archive_name(&request.archive, &looked.contents)?;
+        let (ledger, goes_on) = begin(&mut leader, request, looked, &archive)?;
+        let host = Box::new(RestoreHost(Arc::clone(&self.board)));
+        let running = Running {
+            request,
+            looked,
+            lease,
+            reader: ArchiveReader {
+                programs: &request.programs,
+                archive: &request.archive,
+                scratch: &request.scratch,
+                sections: &[],
+            },
+            proxy: ProgramProxy::open(&request.scratch, request.address.clone(), host)?,
+            leader: Mutex::new(leader),
+            ledger,
+            goes_on,
+            remarks: Mutex::default(),
+            faults: Mutex::default(),
+        };
+        self.clean(&running)?;
+        self.before(&running)?;
+        let waits = self.rows_and_indexes(&running)?;
+        self.after(&running)?;
+        self.vacuum(&running)?;
+        let failed = |cause| RestoreError::Server { what: "remove what was noted".to_owned(), cause };
+        ledger::remove(&mut running.leader.lock()).map_err(failed)?;
+        let remarks = running.remarks.into_inner();
+        let mut faults = running.faults.into_inner();
+        faults.extend(remarks.errors.into_iter().map(|error| {
+            let (message, what) = error.split_once("\nCommand was: ").unwrap_or((&error, ""));
+            RestoreFault { what: what.trim().to_owned(), message: message.to_owned() }
+        }));
+        let rows_before = running.ledger.rows();
+        Ok(Restored { progress: self.board.progress(), rows_before, faults, warnings: remarks.warnings, waits })
+    }
+
+    fn clean(&self, running: &Running<'_>) -> Result<(), RestoreError> {
+        let RestoreInto::Cleaned { if_exists } = running.request.into else { return Ok(()) };
+        let has_drop = |entry: &&ArchiveEntry| entry.section != Section::Data;
+        let entries: Vec<&ArchiveEntry> = running.looked.contents.entries.iter().filter(has_drop).collect();
+        let (request, mut leader) = (running.request, running.leader.lock());
+        let faults = clean::clean(&mut leader, &running.reader, &entries, &request.options, if_exists)?;
+        running.faults.lock().extend(faults);
+        self.board.end()
+    }
+
+    /// Schemas, tables, functions: pg_restore's, one statement after the other.
+    fn before(&self, running: &Running<'_>) -> Result<(), RestoreError> {
+        self.board.enter(RestorePhase::Before);
+        if running.ledger.has(RestoreStage::Before) {
+            return Ok(());
+        }
+        running.pg_restore(&self.board, "before", &running.looked.parts.before, &["--section=pre-data".into()])?;
+        running.note(RestoreStage::Before)
+    }
+
+    /// Rows and indexes, and large objects beside them.
+    fn rows_and_indexes(&self, running: &Running<'_>) -> Result<WaitTally, RestoreError> {
+        self.board.enter(RestorePhase::Rows);
+        let parts = &running.looked.parts;
+        let request = running.request;
+        let indexes = IndexMaking::new(request, &parts.tables, &mut running.leader.lock(), running.goes_on)?;
+        let streams = parts.tables.iter().filter(|table| table.source == RowSource::Stream).count();
+        let feeders = if parts.in_order { 1 } else { (request.connections / 4).clamp(1, streams.max(1)) };
+        self.board.begin(&parts.tables, &indexes.lanes, feeders);
+        let order = order::order(parts, &mut running.leader.lock())?;
+        let feeding = Feeding {
+            request,
+            tables: &parts.tables,
+            order: &order,
+            next: &AtomicUsize::new(0),
+            ledger: &running.ledger,
+            board: &self.board,
+            lease: running.lease,
+            indexes: &indexes,
+            leader: &running.leader,
+            in_order: parts.in_order,
+        };
+        let working = Working {
+            request,
+            tables: &parts.tables,
+            settings: &parts.settings,
+            ledger: &running.ledger,
+            board: &self.board,
+            lease: running.lease,
+            indexes: &indexes,
+        };
+        let connecting = || Connection::connect(&request.address, LOGIN);
+        let is_over = AtomicBool::new(false);
+        let waits = std::thread::scope(|scope| {
+            let watcher = scope.spawn(|| watch(request, &self.board, &indexes, &is_over));
+            let others = scope.spawn(|| self.board.ends_with(self.meanwhile(running)));
+            let lanes: Vec<_> = (0..indexes.lanes.rule().lanes)
+                .map(|_| scope.spawn(|| indexes.lanes.work(&connecting, running.lease)))
+                .collect();
+            for _ in 0..feeders {
+                scope.spawn(|| feeding.run());
+            }
+            let workers: Vec<_> =
+                (0..request.connections).map(|_| scope.spawn(|| self.board.ends_with(working.run()))).collect();
+            for worker in workers {
+                // What failed is on the board.
+                let _worked = worker.join().expect("a worker does not panic");
+            }
+            indexes.lanes.no_more();
+            lanes.into_iter().for_each(|lane| lane.join().expect("a lane does not panic"));
+            let _restored = others.join().expect("pg_restore is waited for");
+            is_over.store(true, Ordering::Release);
+            watcher.join().expect("a watcher does not panic")
+        });
+        self.board.end()?;
+        let made = indexes.end()?;
+        self.board.was_indexing(made.ended, made.time);
+        if let Some(RestoreFault { what, message }) = made.faults.first().filter(|_| request.exits_on_error).cloned() {
+            return Err(RestoreError::Refused { what, message });
+        }
+        running.faults.lock().extend(made.faults);
+        running.note(RestoreStage::Rows)?;
+        Ok(waits)
+    }
+
+    /// Large objects and positions of sequences: all in one transaction, so that they come once.
+    fn meanwhile(&self, running: &Running<'_>) -> Result<(), RestoreError> {
+        if running.ledger.has(RestoreStage::Meanwhile) {
+            return Ok(());
+        }
+        let options = ["--section=data".into(), "--single-transaction".into()];
+        running.pg_restore(&self.board, "meanwhile", &running.looked.parts.meanwhile, &options)?;
+        running.note(RestoreStage::Meanwhile)
+    }
+
+    /// Foreign keys, triggers, policies, materialised views: pg_restore's, which knows which of them lock the same tables.
+    fn after(&self, running: &Running<'_>) -> Result<(), RestoreError> {
+        self.board.enter(RestorePhase::After);
+        let jobs = format!("--jobs={}", running.request.connections);
+        let options = ["--section=post-data".into(), jobs.into()];
+        running.pg_restore(&self.board, "after", &running.looked.parts.after, &options)
+    }
+
+    fn vacuum(&self, running: &Running<'_>) -> Result<(), RestoreError> {
+        if !running.request.vacuums {
+            return Ok(());
+        }
+        self.board.enter(RestorePhase::Vacuum);
+        let tables = &running.looked.parts.tables;
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..running.request.connections.min(tables.len()) {
+                scope.spawn(|| self.board.ends_with(self.vacuum_some(running, &next)));
+            }
+        });
+        self.board.end()
+    }
+
+    fn vacuum_some(&self, running: &Running<'_>, next: &AtomicUsize) -> Result<(), RestoreError> {
+        let mut connection = connect(&running.request.address)?;
+        self.board.may_be_cancelled(&connection);
+        while let Some(table) = running.looked.parts.tables.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let hand = running.lease.take();
+            let vacuumed = connection.execute(&format!("vacuum (freeze, analyze) {}", table.name));
+            running.lease.give_back(hand);
+            vacuumed.map_err(|cause| RestoreError::Server { what: format!("vacuum {}", table.name), cause })?;
+        }
+        Ok(())
+    }
+}
+
+impl Running<'_> {
+    /// Has pg_restore restore some entries.
+    fn pg_restore(
+        &self,
+        board: &RestoreBoard,
+        name: &str,
+        entries: &[u64],
+        options: &[OsString],
+    ) -> Result<(), RestoreError> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let wanted: HashSet<u64> = entries.iter().copied().collect();
+        let entries: Vec<&ArchiveEntry> =
+            self.looked.contents.entries.iter().filter(|entry| wanted.contains(&entry.id)).collect();
+        let list = self.reader.list_file(name, &entries)?;
+        let mut all = options.to_vec();
+        all.extend(self.request.options.iter().cloned());
+        all.extend((self.request.exits_on_error && !self.goes_on).then(|| "--exit-on-error".into()));
+        let program = RestoreProgram {
+            directory: &self.request.programs,
+            archive: &self.request.archive,
+            proxy: &self.proxy,
+            board,
+        };
+        let mut remarks = program.run(&list, &all)?;
+        if board.is_over() {
+            return Err(RestoreError::Interrupted);
+        }
+        if self.goes_on {
+            remarks.errors.retain(|error| !is_there_already(error));
+        }
+        let mut kept = self.remarks.lock();
+        kept.errors.append(&mut remarks.errors);
+        kept.warnings.append(&mut remarks.warnings);
+        Ok(())
+    }
+
+    fn note(&self, stage: RestoreStage) -> Result<(), RestoreError> {
+        let failed = |cause| RestoreError::Server { what: "note what is done".to_owned(), cause };
+        self.leader.lock().execute(&self.ledger.note(stage)).map(drop).map_err(failed)
+    }
+}
+
+/// Whether the server refused something that an interrupted restore has made. Each entry is one transaction, so it is there whole.
+fn is_there_already(error: &str) -> bool {
+    [" already exists", " is already a partition", "multiple primary keys"].iter().any(|words| error.contains(words))
+}
+
+/// Looks at what the server does for rows and indexes, if it lets us.
+fn watch(request: &RestoreRequest, board: &RestoreBoard, indexes: &IndexMaking<'_>, is_over: &AtomicBool) -> WaitTally {
+    let waits = |time: Duration| {
+        let end = Instant::now() + time;
+        while !is_over.load(Ordering::Acquire) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        is_over.load(Ordering::Acquire)
+    };
+    let connections = [connect(&request.address), connect(&request.address)];
+    let [Ok(mut for_rows), Ok(for_indexes)] = connections else { return WaitTally::default() };
+    std::thread::scope(|scope| {
+        let lanes = scope.spawn(|| indexes.lanes.watch(for_indexes, waits));
+        let mut tally = watch_postgres(&mut for_rows, || board.processes(), waits);
+        for (wait, count) in lanes.join().expect("a watcher does not panic").seen {
+            *tally.seen.entry(wait).or_default() += count;
+        }
+        tally
+    })
+}
+
+const OBJECTS: &str = "select count(*) from pg_catalog.pg_class c \
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace \
+    where c.relkind in ('r', 'p', 'v', 'm', 'S', 'f') and n.nspname <> 'information_schema' \
+    and n.nspname !~ '^pg_' and not exists (select 1 from pg_catalog.pg_depend d \
+    where d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid and d.deptype = 'e')";
+
+/// Looks at what is there, and finds the ledger or begins one; whether an interrupted restore goes on.
+fn begin(
+    leader: &mut Connection,
+    request: &RestoreRequest,
+    looked: &LookedArchive,
+    archive: &str,
+) -> Result<(RestoreLedger, bool), RestoreError> {
+    let failed = |what: &str| {
+        let what = what.to_owned();
+        move |cause| RestoreError::Server { what, cause }
+    };
+    let cleans = matches!(request.into, RestoreInto::Cleaned { .. });
+    match RestoreLedger::look(leader, archive)? {
+        LedgerState::Ours(ledger) if request.into == RestoreInto::Interrupted => return Ok((ledger, true)),
+        LedgerState::None => {}
+        _ if cleans => ledger::remove(leader).map_err(failed("remove what an interrupted restore has noted"))?,
+        found => return Err(RestoreError::Unfinished { is_ours: matches!(found, LedgerState::Ours(_)) }),
+    }
+    // Rows alone go into tables that are there.
+    let makes = |entry: &ArchiveEntry| entry.section == Section::PreData && entry.kind != EntryKind::LargeObject;
+    let makes_objects = looked.contents.entries.iter().any(makes);
+    let needs_room = makes_objects && !cleans && request.into != RestoreInto::Existing;
+    if needs_room {
+        let rows = leader.query(OBJECTS).map_err(failed("look whether the database is empty"))?;
+        let count = rows.first().and_then(|row| str::from_utf8(row.first()?.as_deref()?).ok()?.parse().ok());
+        match count.unwrap_or(0) {
+            0 => {}
+            objects => return Err(RestoreError::NotEmpty(objects)),
+        }
+    }
+    Ok((RestoreLedger::begin(leader, archive)?, false))
+}
+
+fn connect(address: &ServerAddress) -> Result<Connection, RestoreError> {
+    let failed = |cause| RestoreError::Server { what: "connect to the server".to_owned(), cause };
+    Connection::connect(address, LOGIN).map_err(failed)
+}

@@ -1,0 +1,221 @@
+//! A connection of a restore: takes pieces of rows. A piece and its line in the ledger are one transaction.
+
+use super::board::{HeldRows, LoadedPiece, RestoreBoard, RowsJob};
+use super::ledger::RestoreLedger;
+use super::making::IndexMaking;
+use super::tables::{CHECKS_CONNECTION, FramePiece, RestoreTable};
+use super::{RestoreClocks, RestoreError, RestoreRequest, connect};
+use crate::dump::frames::digest;
+use codec::byte_buffer::ByteBuffer;
+use codec::format::{DecodeLimits, Decoder};
+use codec::registry;
+use crew::budget::Lease;
+use crew::pipeline::Pause;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+use sys::cpu_clock::thread_cpu_ns;
+use wire::{Connection, CopyIn, WireError};
+
+/// What connections share.
+pub struct Working<'a> {
+    pub request: &'a RestoreRequest,
+    pub tables: &'a [RestoreTable],
+    /// Settings from the archive.
+    pub settings: &'a [String],
+    pub ledger: &'a RestoreLedger,
+    pub board: &'a RestoreBoard,
+    pub lease: &'a dyn Lease,
+    /// Where a table goes when its rows are in.
+    pub indexes: &'a IndexMaking<'a>,
+}
+
+impl Working<'_> {
+    /// Works until there is nothing left to do.
+    pub fn run(&self) -> Result<(), RestoreError> {
+        let mut connection = None;
+        loop {
+            let before = Instant::now();
+            let Some(job) = self.board.next() else { return Ok(()) };
+            let mut clocks = RestoreClocks { waiting_for_work: before.elapsed(), ..RestoreClocks::default() };
+            let outcome = self.carry_out(&mut connection, job, &mut clocks);
+            self.board.job_ends(&clocks);
+            outcome?;
+        }
+    }
+
+    fn carry_out(
+        &self,
+        connection: &mut Option<Connection>,
+        job: RowsJob,
+        clocks: &mut RestoreClocks,
+    ) -> Result<(), RestoreError> {
+        let connection = match connection {
+            Some(connection) => connection,
+            None => connection.insert(self.open()?),
+        };
+        let before = Instant::now();
+        let hand = self.lease.take();
+        let (begin, cpu_before) = (Instant::now(), thread_cpu_ns());
+        let outcome = match job {
+            RowsJob::Frames { table, piece } => self.frames(connection, table, &piece),
+            RowsJob::Rows { table, rows } => self.rows(connection, table, &rows),
+        };
+        self.lease.give_back(hand);
+        clocks.waiting_for_hands = begin - before;
+        clocks.loading = begin.elapsed();
+        clocks.computing = Duration::from_nanos(thread_cpu_ns().saturating_sub(cpu_before));
+        outcome
+    }
+
+    /// A session with the archive's settings.
+    fn open(&self) -> Result<Connection, RestoreError> {
+        let mut connection = connect(&self.request.address)?;
+        self.board.may_be_cancelled(&connection);
+        set_up(&mut connection, self.settings)?;
+        Ok(connection)
+    }
+
+    fn rows(&self, connection: &mut Connection, table: usize, rows: &HeldRows) -> Result<(), RestoreError> {
+        let entry = &self.tables[table];
+        let (begin, end) = (rows.chunk.offset, rows.chunk.end());
+        let expected = crate::rows::RowFormat::Text(crate::rows::TextFormat::default()).rows(&rows.chunk.bytes).count();
+        let held = rows.chunk.bytes.len() as u64;
+        let piece = LoadedPiece { rows: expected as u64, bytes: held, stored: rows.stored, held };
+        self.transaction(connection, table, (begin, end), &piece, |copy| {
+            copy.write(&rows.chunk.bytes).map_err(|cause| self.refused(entry, cause))
+        })
+    }
+
+    fn frames(&self, connection: &mut Connection, table: usize, piece: &FramePiece) -> Result<(), RestoreError> {
+        let entry = &self.tables[table];
+        let file = File::open(&entry.file).map_err(RestoreError::file("open", &entry.file))?;
+        let mut reader = FrameReader::new(entry, file)?;
+        let bytes = piece.frames.iter().map(|frame| frame.bytes).sum();
+        let loaded = LoadedPiece { rows: piece.rows, bytes, stored: piece.end - piece.begin, held: 0 };
+        self.transaction(connection, table, (piece.begin, piece.end), &loaded, |copy| {
+            piece.frames.iter().try_for_each(|frame| {
+                let rows = reader.read(frame)?;
+                copy.write(rows).map_err(|cause| self.refused(entry, cause))
+            })
+        })
+    }
+
+    /// One COPY with its line in the ledger.
+    fn transaction(
+        &self,
+        connection: &mut Connection,
+        table: usize,
+        (begin, end): (u64, u64),
+        piece: &LoadedPiece,
+        write: impl FnOnce(&mut CopyIn<'_>) -> Result<(), RestoreError>,
+    ) -> Result<(), RestoreError> {
+        let entry = &self.tables[table];
+        let refused = |cause| self.refused(entry, cause);
+        connection.execute("begin").map_err(refused)?;
+        let mut copy = connection.copy_in(&entry.copy).map_err(refused)?;
+        if let Err(error) = write(&mut copy) {
+            // The server drops what it has got.
+            let _may_be_gone = copy.abort("the archive cannot be read on");
+            return Err(error);
+        }
+        let executed = copy.finish().map_err(refused)?;
+        if executed.affected != piece.rows {
+            return Err(RestoreError::Rows {
+                table: entry.name.clone(),
+                expected: piece.rows,
+                taken: executed.affected,
+            });
+        }
+        let note = self.ledger.note_piece(entry.entry, begin, end, piece.rows);
+        connection.execute(&format!("{note}; commit")).map_err(refused)?;
+        match self.board.piece_is_in(table, piece) {
+            true => self.indexes.begin(connection, table),
+            false => Ok(()),
+        }
+    }
+
+    fn refused(&self, entry: &RestoreTable, cause: WireError) -> RestoreError {
+        RestoreError::Server { what: format!("restore rows of {}", entry.name), cause }
+    }
+}
+
+/// Makes a session's settings. One that this server does not know has no meaning for it.
+pub fn set_up(connection: &mut Connection, settings: &[String]) -> Result<(), RestoreError> {
+    let failed = |cause| RestoreError::Server { what: "set up a session".to_owned(), cause };
+    connection.execute("set application_name = 'mh db restore'").map_err(failed)?;
+    for setting in settings.iter().map(String::as_str).chain([CHECKS_CONNECTION]) {
+        match connection.execute(setting) {
+            Err(WireError::Server(error)) if matches!(error.sqlstate(), "42704" | "22023") => {}
+            outcome => {
+                outcome.map_err(failed)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// LIMIT: of one frame, which is about 4 MB or one row.
+const FRAME_BYTES_MAX: u64 = 1 << 30;
+
+/// Reads frames of a table's file, and verifies them by `mh.index`.
+struct FrameReader<'a> {
+    entry: &'a RestoreTable,
+    file: File,
+    decoder: Option<Box<dyn Decoder>>,
+    stored: Vec<u8>,
+    rows: ByteBuffer,
+}
+
+impl<'a> FrameReader<'a> {
+    fn new(entry: &'a RestoreTable, file: File) -> Result<Self, RestoreError> {
+        let suffix = entry.file.extension().and_then(|suffix| suffix.to_str());
+        let format = match suffix {
+            Some("dat") | None => None,
+            Some(suffix) => Some(registry::by_name(suffix).ok_or_else(|| RestoreError::Damaged {
+                file: entry.file.display().to_string(),
+                offset: 0,
+                what: "an unknown compression".to_owned(),
+            })?),
+        };
+        let limits = DecodeLimits {
+            unit_uncompressed_bytes: FRAME_BYTES_MAX,
+            unit_held_bytes: 2 * FRAME_BYTES_MAX,
+            window_bytes: 128 << 20,
+            dictionary: None,
+            stream_bytes: 144 << 20,
+            streams_lone_unit: false,
+        };
+        let decoder = format.map(|format| format.decoder(&limits));
+        Ok(Self { entry, file, decoder, stored: Vec::new(), rows: ByteBuffer::default() })
+    }
+
+    fn read(&mut self, frame: &crate::dump::ArchiveFrame) -> Result<&[u8], RestoreError> {
+        let damaged = |what: String| RestoreError::Damaged {
+            file: self.entry.file.display().to_string(),
+            offset: frame.offset,
+            what,
+        };
+        let bytes = usize::try_from(frame.stored).map_err(|error| damaged(error.to_string()))?;
+        self.stored.resize(bytes, 0);
+        self.file
+            .read_exact_at(&mut self.stored, frame.offset)
+            .map_err(RestoreError::file("read", &self.entry.file))?;
+        let rows = match &mut self.decoder {
+            None => self.stored.as_slice(),
+            Some(decoder) => {
+                self.rows.clear();
+                let limit = frame.bytes.min(FRAME_BYTES_MAX);
+                decoder
+                    .decode(&self.stored, 0, limit, &mut self.rows, &mut Pause::never())
+                    .map_err(|defect| damaged(defect.to_string()))?;
+                self.rows.content()
+            }
+        };
+        let (count, sum) = digest(rows);
+        if rows.len() as u64 != frame.bytes || count != frame.rows || format!("{sum:032x}") != frame.digest {
+            return Err(damaged("the rows are not those that were dumped, as mh.index has them".to_owned()));
+        }
+        Ok(rows)
+    }
+}
