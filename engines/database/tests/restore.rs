@@ -3,7 +3,8 @@
 use crew::budget::{Budget, InProcess, Lease, Priority, Request, Weight};
 use database::dump::{DumpCodec, DumpRequest, DumpRun, DumpSession};
 use database::restore::{
-    ArchiveReader, LookedArchive, RestoreError, RestoreInto, RestoreRequest, RestoreRun, Restored, RowSource,
+    ArchiveReader, LookedArchive, RestoreError, RestoreInto, RestorePhase, RestoreProgress, RestoreRequest, RestoreRun,
+    Restored, RowSource,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -255,8 +256,11 @@ fn archives_of_pg_dump_and_of_ours_are_restored_whole() {
     }
 }
 
-/// Ends restores at this moment of their progress.
-fn end_when(restore: &Restore, is_it: impl Fn(&database::restore::RestoreProgress) -> bool + Sync) -> bool {
+/// A moment of a restore's progress.
+type Moment<'a> = &'a (dyn Fn(&RestoreProgress) -> bool + Sync);
+
+/// Ends a restore at this moment; whether it was not done before.
+fn end_when(restore: &Restore, is_it: Moment<'_>) -> bool {
     let run = RestoreRun::new();
     let looked = restore.look();
     std::thread::scope(|scope| {
@@ -279,12 +283,12 @@ fn an_interrupted_restore_goes_on_and_no_row_comes_twice() {
     let Some((place, expected)) = Place::filled() else { return };
     let archives = [("ours", place.ours("ours", "none")), ("foreign", place.foreign("foreign", &["-Z1"]))];
     for (name, archive) in archives {
-        let moments: [(&str, &(dyn Fn(&database::restore::RestoreProgress) -> bool + Sync)); 5] = [
+        let moments: [(&str, Moment); 5] = [
             ("before", &|_| true),
             ("rows", &|now| now.rows > 20_000),
             ("more", &|now| now.rows > 50_000),
             ("indexes", &|now| now.indexes_done > 3),
-            ("after", &|now| now.phase == database::restore::RestorePhase::After),
+            ("after", &|now| now.phase == RestorePhase::After),
         ];
         for (moment, is_it) in moments {
             let database = format!("{name}_{moment}");
