@@ -5,6 +5,7 @@ mod environment;
 mod keywords;
 mod mysql_settings;
 mod option_files;
+mod option_text;
 mod password_file;
 mod postgres_settings;
 mod service_file;
@@ -12,6 +13,7 @@ mod setting_files;
 mod uri;
 
 pub use environment::Environment;
+pub use option_text::OptionDialect;
 
 use crate::error::WireError;
 use crate::socket::{PlainSocket, Socket};

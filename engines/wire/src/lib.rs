@@ -14,8 +14,9 @@ mod socket;
 mod statement;
 mod tls;
 
-pub use address::{AddressError, Environment, Protocol, ServerAddress, TlsMode};
+pub use address::{AddressError, Environment, OptionDialect, Protocol, ServerAddress, TlsMode};
 pub use connection::{AnswerEnd, Canceller, Connection, CopyIn, Executed, PostgresRelay};
 pub use error::{ErrorKind, ServerError, WireError};
+pub use mysql::RowPart;
 pub use reply::{Reply, TextRow};
 pub use statement::{Statement, Value};

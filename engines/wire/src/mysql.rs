@@ -2,6 +2,7 @@
 //! What a server sends is read by code of ours, which no lie makes panic; flags, scrambles and RSA are mysql_common's.
 
 mod authentication;
+mod bulk_rows;
 mod fields;
 mod login;
 mod packets;
@@ -17,6 +18,7 @@ use crate::statement::{Statement, StatementName, Value};
 use bytes::BufMut;
 use mysql_common::constants::{CapabilityFlags, MAX_PAYLOAD_LEN};
 use packets::{Header, PREFIX_BYTES, PreparedHead, ResultEnd, put_command, result_columns, server_error};
+pub use rows::RowPart;
 use rows::{ColumnForm, put_binary_row, put_text_row};
 use std::collections::{HashMap, VecDeque};
 
@@ -24,7 +26,7 @@ use std::collections::{HashMap, VecDeque};
 const REQUEST_BYTES_MAX: usize = 1 << 30;
 
 /// LIMIT: what must be held whole: an error, a row that is kept.
-const WHOLE_BYTES_MAX: usize = 64 << 20;
+pub(crate) const WHOLE_BYTES_MAX: usize = 64 << 20;
 
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
@@ -93,6 +95,8 @@ pub(crate) struct MySqlSession {
     prepared: PreparedHead,
     /// A file that the server asks for is the caller's affair.
     pub offers_files: bool,
+    /// LIMIT: what is held whole.
+    pub whole_bytes_max: usize,
 }
 
 impl MySqlSession {
@@ -113,6 +117,7 @@ impl MySqlSession {
             statements: HashMap::new(),
             prepared: PreparedHead::default(),
             offers_files: false,
+            whole_bytes_max: WHOLE_BYTES_MAX,
         })
     }
 
@@ -258,8 +263,9 @@ impl MySqlSession {
 
     fn put_long(&mut self, payload: &[u8]) -> Result<(), WireError> {
         let bytes = self.long.len() + payload.len();
-        if bytes > WHOLE_BYTES_MAX {
-            return Err(WireError::TooLarge { what: "a packet", bytes: bytes as u64, limit: WHOLE_BYTES_MAX as u64 });
+        let limit = self.whole_bytes_max;
+        if bytes > limit {
+            return Err(WireError::TooLarge { what: "a packet", bytes: bytes as u64, limit: limit as u64 });
         }
         self.long.extend_from_slice(payload);
         Ok(())

@@ -1,10 +1,11 @@
-//! Data in bulk, on a connection that blocks: COPY of PostgreSQL in both directions, LOAD DATA LOCAL INFILE of MySQL. Data pass in
-//! slices, none is held whole. While data go out, what the server says is read, so that neither side waits for the other for ever.
+//! Data in bulk, on a connection that blocks: COPY of PostgreSQL in both directions, LOAD DATA LOCAL INFILE and rows of MySQL. Data pass in
+//! slices; only a row of MySQL that needs several packets is held whole. While data go out, what the server says is read, so that neither side waits for the other for ever.
 
 use super::{Connection, Executed, ReplyStep, Session};
 use crate::error::WireError;
+use crate::mysql::{RowPart, WHOLE_BYTES_MAX};
 use crate::postgres::{CopyDirection, frame};
-use crate::reply::Reply;
+use crate::reply::{Keeping, Reply};
 use crate::socket::{SocketMoved, WaitLimit};
 use bytes::BufMut;
 use std::io::{self, Read};
@@ -17,6 +18,9 @@ const MESSAGE_BYTES: usize = 64 << 10;
 
 /// What reading a local file takes at once.
 const FILE_BYTES: usize = 256 << 10;
+
+/// LIMIT: a row of MySQL that is passed on: the largest packet that a server can send.
+const ROW_BYTES_MAX: usize = 1 << 30;
 
 /// A COPY FROM STDIN that takes its data. Dropped without an end, it ends the connection, and with it the statement.
 #[derive(Debug)]
@@ -59,6 +63,68 @@ impl Connection {
                 taken?;
             }
         })
+    }
+
+    /// Runs a SELECT of MySQL; `take` gets value after value, as text, and the end of each row. An error of `take` ends the connection.
+    pub fn rows_out(
+        &mut self,
+        sql: &str,
+        mut take: impl FnMut(RowPart<'_>) -> io::Result<()>,
+    ) -> Result<Executed, WireError> {
+        self.blocking(|connection| {
+            let Session::MySql(session) = &mut connection.session else {
+                return Err(WireError::Request("rows are passed on from servers of MySQL"));
+            };
+            session.whole_bytes_max = ROW_BYTES_MAX;
+            connection.tally.keeping = Keeping::LastRow;
+            let outcome = connection.pass_rows(sql, &mut take);
+            connection.tally.keeping = connection.usual_keeping();
+            if let Session::MySql(session) = &mut connection.session {
+                session.whole_bytes_max = WHOLE_BYTES_MAX;
+            }
+            connection.ends_if_wrong_of_rows(outcome)
+        })
+    }
+
+    fn pass_rows(
+        &mut self,
+        sql: &str,
+        take: &mut impl FnMut(RowPart<'_>) -> io::Result<()>,
+    ) -> Result<Executed, WireError> {
+        self.queue_text(sql)?;
+        self.send()?;
+        loop {
+            if let Session::MySql(session) = &mut self.session {
+                session.pass_rows(&mut self.channel, &mut self.tally, take)?;
+            }
+            match self.step()? {
+                ReplyStep::NeedsInput => self.fill_or_end()?,
+                ReplyStep::CopyBegins => return Err(WireError::protocol("a COPY that was not asked for")),
+                ReplyStep::Taken if self.tally.has_row => {
+                    // It came in several packets. Its memory is given back.
+                    self.tally.has_row = false;
+                    let row = std::mem::take(&mut self.tally.row);
+                    row.values().try_for_each(|value| take(RowPart::Value(value)))?;
+                    take(RowPart::End)?;
+                }
+                ReplyStep::Taken => {}
+                ReplyStep::ReplyEnds => {
+                    return match self.take_reply() {
+                        Reply::Refused(error) => Err(WireError::Server(error)),
+                        Reply::Done { rows, affected, .. } => Ok(Executed { rows, affected }),
+                        Reply::Skipped => Err(WireError::protocol("a pipeline's reply to a request that is in none")),
+                    };
+                }
+            }
+        }
+    }
+
+    /// An error of the server is the end of its reply; after any other one, nobody knows where the next reply begins.
+    fn ends_if_wrong_of_rows(&mut self, outcome: Result<Executed, WireError>) -> Result<Executed, WireError> {
+        if outcome.as_ref().is_err_and(|error| !matches!(error, WireError::Server(_))) {
+            self.end();
+        }
+        outcome
     }
 
     /// Runs a LOAD DATA LOCAL INFILE; `open` gets the name that the server asks for, which is the statement's if the server is honest.

@@ -5,6 +5,7 @@ use crate::error::WireError;
 use crate::reply::TextRow;
 use mysql_common::constants::{ColumnFlags, ColumnType};
 use std::fmt::Write;
+use std::io;
 
 /// What must be known of a column to read its binary values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,28 @@ impl ColumnForm {
         };
         parse().ok_or_else(|| WireError::protocol("the definition of a column that cannot be read"))
     }
+}
+
+/// What comes of a row that is passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowPart<'a> {
+    /// The next value; none for NULL.
+    Value(Option<&'a [u8]>),
+    /// The row is complete.
+    End,
+}
+
+/// Passes a row of a plain statement on.
+pub(super) fn pass_text_row(
+    payload: &[u8],
+    take: &mut impl FnMut(RowPart<'_>) -> io::Result<()>,
+) -> Result<(), WireError> {
+    let mut fields = PacketFields(payload);
+    while !fields.rest().is_empty() {
+        let value = fields.nullable_string().ok_or_else(|| WireError::protocol("a row shorter than its values"))?;
+        take(RowPart::Value(value))?;
+    }
+    Ok(take(RowPart::End)?)
 }
 
 /// A row of a plain statement.

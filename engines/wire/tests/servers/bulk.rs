@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use testkit::mariadb_server::MariaDbServer;
 use testkit::postgres_server::PostgresServer;
 use testkit::program::left_out;
-use wire::{Connection, ErrorKind, Executed, WireError};
+use wire::{Connection, ErrorKind, Executed, RowPart, WireError};
 
 fn postgres() -> Option<(PostgresServer, Connection)> {
     let server = PostgresServer::start(&[]).map_err(|reason| left_out(&reason)).ok()?;
@@ -206,4 +206,33 @@ fn a_statement_is_ended_from_outside() {
     }
     let nobody = address("postgres://u@127.0.0.1:1/d");
     assert!(matches!(Connection::connect(&nobody, PATIENCE), Err(WireError::Connect { .. })));
+}
+
+/// Values, NULL, and a row that needs several packets pass as the server sends them.
+#[test]
+fn rows_of_mariadb_pass_in_order_and_whole() {
+    let Some((_server, mut connection)) = mariadb() else { return };
+    let sql = "select n, if(n % 3, concat('row ', n), null), if(n = 1000, concat(repeat('x', 10000000), repeat('x', 5000000)), ''), \
+        if(n = 1000, repeat('y', 15000000), '') from (select 1 as n union all select 1000 union all select 3) s";
+    let (mut shown, mut row) = (Vec::new(), Vec::new());
+    let passed = connection.rows_out(sql, |part| {
+        match part {
+            RowPart::Value(value) => {
+                row.push(value.map(|value| (value.len(), value.iter().take(8).copied().collect::<Vec<u8>>())))
+            }
+            RowPart::End => shown.push(std::mem::take(&mut row)),
+        }
+        Ok(())
+    });
+    assert_eq!(passed.expect("they pass").rows, 3);
+    let value = |text: &str| Some((text.len(), text.bytes().take(8).collect::<Vec<u8>>()));
+    assert_eq!(shown[0], [value("1"), value("row 1"), value(""), value("")]);
+    let long = ["x", "y"].map(|letter| value(&letter.repeat(15_000_000)));
+    assert_eq!(shown[1], [vec![value("1000"), value("row 1000")], long.to_vec()].concat());
+    assert_eq!(shown[2], [value("3"), None, value(""), value("")]);
+    assert!(matches!(connection.rows_out("select nothing", |_| Ok(())), Err(WireError::Server(_))));
+    assert_eq!(connection.rows_out("select 1", |_| Ok(())).expect("the connection goes on").rows, 1);
+    let stopped = connection.rows_out("select 1", |_| Err(std::io::ErrorKind::StorageFull.into()));
+    assert!(matches!(stopped, Err(WireError::Io(_))));
+    assert!(connection.execute("select 1").is_err(), "the connection is over");
 }
