@@ -2,6 +2,7 @@
 //! many connections of one snapshot, a large table in parts. Theory: README.md.
 
 pub(crate) mod archive;
+pub(crate) mod course;
 pub(crate) mod frames;
 pub(crate) mod proxy;
 mod session;
@@ -18,9 +19,11 @@ pub use source::{DumpSource, SourceTable, major};
 pub(crate) use table::text_of;
 pub use table::{CatalogueTable, TableDivision};
 
+use crate::dump::course::DumpStop;
 use crate::dump::proxy::{Offer, ProgramProxy};
 use crate::dump::table::Catalogue;
-use crate::dump::work::{Board, DumpStop};
+use crate::dump::work::Board;
+use crate::dump_mysql::MySqlDumpFault;
 use crew::budget::Lease;
 use std::ffi::OsString;
 use std::io;
@@ -98,18 +101,21 @@ pub enum DumpError {
         #[source]
         cause: codec::error::CodecError,
     },
+    /// What a dump of MariaDB or MySQL demands is not so.
+    #[error(transparent)]
+    MySql(#[from] MySqlDumpFault),
     /// It was ended from outside.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl DumpError {
-    fn server(what: impl Into<String>) -> impl FnOnce(WireError) -> Self {
+    pub(crate) fn server(what: impl Into<String>) -> impl FnOnce(WireError) -> Self {
         let what = what.into();
         |cause| Self::Server { what, cause }
     }
 
-    fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.display().to_string();
         move |cause| Self::File { what, path, cause }
     }
@@ -284,6 +290,6 @@ impl Default for DumpRun {
     }
 }
 
-fn connect(address: &ServerAddress) -> Result<Connection, DumpError> {
+pub(crate) fn connect(address: &ServerAddress) -> Result<Connection, DumpError> {
     Connection::connect(address, LOGIN).map_err(DumpError::server("connect to the server"))
 }

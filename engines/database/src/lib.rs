@@ -3,6 +3,7 @@
 
 pub mod chunks;
 pub mod dump;
+pub mod dump_mysql;
 pub mod error;
 pub mod indexes;
 pub mod inputs;

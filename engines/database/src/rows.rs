@@ -4,6 +4,7 @@
 mod scan;
 mod values;
 
+use memchr::memchr3;
 pub use scan::{RowEnds, RowScan};
 pub use values::{RowDefect, RowValues};
 
@@ -79,6 +80,20 @@ impl RowFormat {
     pub fn rows<'a>(&'a self, bytes: &'a [u8]) -> RowEnds<'a> {
         RowEnds::new(self, bytes)
     }
+}
+
+/// Writes a value as COPY's text and LOAD DATA read it: a backslash stands before what would end it.
+pub(crate) fn escape(mut value: &[u8], to: &mut Vec<u8>) {
+    while let Some(at) = memchr3(b'\t', b'\n', b'\\', value) {
+        to.extend_from_slice(&value[..at]);
+        to.extend_from_slice(match value[at] {
+            b'\t' => b"\\t",
+            b'\n' => b"\\n",
+            _ => b"\\\\",
+        });
+        value = &value[at + 1..];
+    }
+    to.extend_from_slice(value);
 }
 
 /// A row without its line end: `\n`, or `\r\n`.

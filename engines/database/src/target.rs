@@ -5,6 +5,8 @@ mod mysql;
 mod postgres;
 mod sqlite;
 
+pub(crate) use mysql::literal;
+
 use crate::error::LoadFailure;
 use crate::rows::RowFormat;
 use std::path::PathBuf;
@@ -185,7 +187,7 @@ impl TableTarget {
     pub(crate) fn literal(&self, text: &str) -> String {
         match self.protocol() {
             None => format!("'{}'", text.replace('\'', "''")),
-            Some(Protocol::MySql) => mysql::literal(text),
+            Some(Protocol::MySql) => literal(text),
             Some(Protocol::Postgres) => postgres::literal(text),
         }
     }
@@ -218,7 +220,7 @@ impl TableTarget {
 }
 
 /// A name in SQL.
-fn quoted(name: &str, quote: char) -> String {
+pub(crate) fn quoted(name: &str, quote: char) -> String {
     let doubled: String = [quote, quote].iter().collect();
     format!("{quote}{}{quote}", name.replace(quote, &doubled))
 }

@@ -127,19 +127,21 @@ pub fn finish(request: &DumpRequest, partial: &Path, tables: Vec<Arc<TableWork>>
     }
     index.tables.sort_by(|one, other| one.table.cmp(&other.table));
     let path = partial.join(INDEX);
-    let written = serde_json::to_vec(&index).map_err(io::Error::from).and_then(|text| {
-        std::fs::write(&path, text)?;
-        File::open(&path)?.sync_all()
-    });
+    let written = serde_json::to_vec(&index).map_err(io::Error::from).and_then(|text| std::fs::write(&path, text));
     written.map_err(DumpError::file("write", &path))?;
-    sync_all(partial).map_err(DumpError::file("write out", partial))?;
-    std::fs::rename(partial, &request.target).map_err(DumpError::file("rename to", &request.target))?;
-    let above = directory_of(&request.target);
-    File::open(above).and_then(|above| above.sync_all()).map_err(DumpError::file("write out", above))?;
+    seal(partial, &request.target)?;
     Ok(index)
 }
 
-/// Has pg_dump's own files, and the names, on the disk before the archive gets its name.
+/// Gives an archive its name when all of it is on the disk.
+pub fn seal(partial: &Path, target: &Path) -> Result<(), DumpError> {
+    sync_all(partial).map_err(DumpError::file("write out", partial))?;
+    std::fs::rename(partial, target).map_err(DumpError::file("rename to", target))?;
+    let above = directory_of(target);
+    File::open(above).and_then(|above| above.sync_all()).map_err(DumpError::file("write out", above))
+}
+
+/// Has files and their names on the disk.
 fn sync_all(directory: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(directory)? {
         File::open(entry?.path())?.sync_all()?;

@@ -80,6 +80,8 @@ pub struct RowFrameWriter {
     compressed: ByteBuffer,
     rows: Vec<u8>,
     part: PartBytes,
+    /// Bytes of all units so far.
+    stored: u64,
 }
 
 impl RowFrameWriter {
@@ -91,6 +93,7 @@ impl RowFrameWriter {
             compressed: ByteBuffer::default(),
             rows: Vec::with_capacity(FRAME_BYTES + (64 << 10)),
             part: PartBytes::default(),
+            stored: 0,
         })
     }
 
@@ -105,6 +108,25 @@ impl RowFrameWriter {
             Some(end) => self.end_frame(end + 1),
             None => Ok(()),
         }
+    }
+
+    /// Where a row is written that `end_row` ends.
+    pub fn row(&mut self) -> &mut Vec<u8> {
+        &mut self.rows
+    }
+
+    /// A row is complete, with its line end. True if a unit was.
+    pub fn end_row(&mut self) -> Result<bool, codec::error::CodecError> {
+        let is_full = self.rows.len() >= FRAME_BYTES;
+        if is_full {
+            self.end_frame(self.rows.len())?;
+        }
+        Ok(is_full)
+    }
+
+    /// Units that are complete. What is taken is not returned by `finish`.
+    pub fn units(&mut self) -> &mut Vec<u8> {
+        &mut self.part.bytes
     }
 
     /// All rows are there; `tail` stands behind them.
@@ -130,7 +152,7 @@ impl RowFrameWriter {
     }
 
     fn write(&mut self, bytes: usize, rows: u64, digest: u128) -> Result<(), codec::error::CodecError> {
-        let offset = self.part.bytes.len() as u64;
+        let before = self.part.bytes.len() as u64;
         match &mut self.encoder {
             None => self.part.bytes.extend_from_slice(&self.rows[..bytes]),
             Some(encoder) => {
@@ -138,14 +160,15 @@ impl RowFrameWriter {
                 self.part.bytes.extend_from_slice(self.compressed.content());
             }
         }
-        let stored = self.part.bytes.len() as u64 - offset;
+        let stored = self.part.bytes.len() as u64 - before;
         self.part.frames.push(ArchiveFrame {
-            offset,
+            offset: self.stored,
             stored,
             bytes: bytes as u64,
             rows,
             digest: format!("{digest:032x}"),
         });
+        self.stored += stored;
         self.rows.drain(..bytes);
         Ok(())
     }

@@ -2,10 +2,11 @@
 //! every message goes through unchanged but for the COPY of a table that is read here. That one is answered as if the table were empty.
 //! So passwords and TLS are ours alone. Where pg_dump's locks have to outlive it, connections to the server stay open until the proxy ends.
 
+use super::course::DumpStop;
 use super::session::ENCODING_OF_SERVER;
 use super::statement::CopyOut;
 use super::table::Catalogue;
-use super::work::{Board, DumpStop, TableWork};
+use super::work::{Board, TableWork};
 use super::{DumpError, LOGIN};
 use parking_lot::Mutex;
 use std::io::{self, Read, Write};

@@ -2,10 +2,11 @@
 //! A part waits in memory for its turn, so that no more parts are held than there are connections.
 
 use super::archive::{ArchiveFrame, ArchiveTable};
+use super::course::{DumpCourse, DumpStop};
 use super::frames::{PartBytes, RowFrameWriter, append};
 use super::statement::CopyOut;
 use super::table::TableDivision;
-use super::{DumpClocks, DumpError, DumpProgress, DumpRequest, connect};
+use super::{DumpError, DumpProgress, DumpRequest, connect};
 use crew::budget::Lease;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -13,13 +14,8 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-use sys::cpu_clock::thread_cpu_ns;
-use wire::{Canceller, Connection};
-
-/// How long a server may take to hear of a cancel request.
-const CANCEL: Duration = Duration::from_secs(5);
+use std::time::Instant;
+use wire::Connection;
 
 /// What pg_dump writes behind the rows of a table.
 const END_OF_ROWS: &[u8] = b"\\.\n\n\n";
@@ -56,21 +52,12 @@ struct Part {
     number: u64,
 }
 
-/// Why a dump ends before its time.
-pub enum DumpStop {
-    /// From outside.
-    Interrupted,
-    /// Something failed.
-    Failed(DumpError),
-}
-
 /// What all threads of a dump share.
 #[derive(Default)]
 pub struct Board {
     state: Mutex<State>,
     changed: Condvar,
-    is_over: AtomicBool,
-    counts: Counts,
+    course: DumpCourse,
 }
 
 #[derive(Default)]
@@ -78,19 +65,6 @@ struct State {
     parts: VecDeque<Part>,
     tables: Vec<Arc<TableWork>>,
     is_complete: bool,
-    stop: Option<DumpStop>,
-    cancellers: Vec<Canceller>,
-}
-
-#[derive(Default)]
-struct Counts {
-    tables_done: AtomicU64,
-    rows: AtomicU64,
-    bytes: AtomicU64,
-    stored_done: AtomicU64,
-    written: AtomicU64,
-    at_work: AtomicU64,
-    clocks: Mutex<DumpClocks>,
 }
 
 impl TableWork {
@@ -144,48 +118,31 @@ impl TableFile {
 impl Board {
     /// What a connection runs is ended with the dump.
     pub fn may_be_cancelled(&self, connection: &Connection) {
-        self.state.lock().cancellers.push(connection.canceller());
+        self.course.may_be_cancelled(connection);
     }
 
     /// How far it is.
     pub fn progress(&self) -> DumpProgress {
         let state = self.state.lock();
-        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        DumpProgress {
-            tables: state.tables.len() as u64,
-            tables_done: count(&self.counts.tables_done),
-            rows: count(&self.counts.rows),
-            bytes: count(&self.counts.bytes),
-            stored_done: count(&self.counts.stored_done),
-            stored: state.tables.iter().map(|table| table.stored).sum(),
-            written: count(&self.counts.written),
-            at_work: count(&self.counts.at_work),
-            clocks: *self.counts.clocks.lock(),
-        }
+        self.course.progress(state.tables.len() as u64, state.tables.iter().map(|table| table.stored).sum())
     }
 
     /// Whether there is nothing left to do, by success or not.
     pub fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Acquire)
+        self.course.is_over()
     }
 
     /// Ends it; the first reason stands.
     pub fn stop(&self, stop: DumpStop) {
-        let mut state = self.state.lock();
-        state.stop.get_or_insert(stop);
-        self.is_over.store(true, Ordering::Release);
-        let cancellers = std::mem::take(&mut state.cancellers);
-        let tables = state.tables.clone();
-        drop(state);
-        self.changed.notify_all();
-        for table in tables {
-            // Who looks whether it is its turn holds the lock: it has looked before, or will see that all is over.
-            drop(table.file.lock());
-            table.turn.notify_all();
-        }
-        for canceller in cancellers {
-            let _ends_by_itself_then = canceller.cancel(CANCEL);
-        }
+        self.course.stop(stop, || {
+            let tables = self.state.lock().tables.clone();
+            self.changed.notify_all();
+            for table in tables {
+                // Who looks whether it is its turn holds the lock: it has looked before, or will see that all is over.
+                drop(table.file.lock());
+                table.turn.notify_all();
+            }
+        });
     }
 
     /// The value, or the end of the dump.
@@ -195,11 +152,7 @@ impl Board {
 
     /// Why it ended early.
     pub fn fault(&self) -> Result<(), DumpError> {
-        match self.state.lock().stop.take() {
-            None => Ok(()),
-            Some(DumpStop::Interrupted) => Err(DumpError::Interrupted),
-            Some(DumpStop::Failed(error)) => Err(error),
-        }
+        self.course.fault()
     }
 
     /// pg_dump has asked for a table.
@@ -252,11 +205,11 @@ impl Board {
         let is_last = file.next == part.table.division.parts();
         drop(file);
         part.table.turn.notify_all();
-        let counts = &self.counts;
-        counts.rows.fetch_add(bytes.frames.iter().map(|frame| frame.rows).sum(), Ordering::Relaxed);
-        counts.written.fetch_add(bytes.bytes.len() as u64, Ordering::Relaxed);
-        counts.stored_done.fetch_add(part.table.stored / part.table.division.parts(), Ordering::Relaxed);
-        counts.tables_done.fetch_add(u64::from(is_last), Ordering::Relaxed);
+        let rows = bytes.frames.iter().map(|frame| frame.rows).sum();
+        self.course.wrote(rows, bytes.bytes.len() as u64, part.table.stored / part.table.division.parts());
+        if is_last {
+            self.course.table_is_done();
+        }
         Ok(())
     }
 }
@@ -267,7 +220,7 @@ pub fn read_parts(board: &Board, request: &DumpRequest, snapshot: &str, lease: &
     loop {
         let before = Instant::now();
         let Some(part) = board.next() else { return Ok(()) };
-        board.counts.clocks.lock().waiting_for_work += before.elapsed();
+        board.course.waited_for_work(before);
         let connection = match &mut connection {
             Some(connection) => connection,
             None => {
@@ -277,29 +230,13 @@ pub fn read_parts(board: &Board, request: &DumpRequest, snapshot: &str, lease: &
                 connection.insert(made)
             }
         };
-        let Some(bytes) = with_hand(board, lease, || read_part(board, request, connection, &part))? else {
+        let Some(bytes) = board.course.with_hand(Some(lease), || read_part(board, request, connection, &part))? else {
             return Ok(());
         };
         let before = Instant::now();
         board.write(&part, &bytes)?;
-        board.counts.clocks.lock().waiting_for_work += before.elapsed();
+        board.course.waited_for_work(before);
     }
-}
-
-/// Holds a core while rows come: the server computes, and then we do.
-fn with_hand<T>(board: &Board, lease: &dyn Lease, work: impl FnOnce() -> T) -> T {
-    let before = Instant::now();
-    let hand = lease.take();
-    let (begin, cpu_before) = (Instant::now(), thread_cpu_ns());
-    board.counts.at_work.fetch_add(1, Ordering::Relaxed);
-    let done = work();
-    board.counts.at_work.fetch_sub(1, Ordering::Relaxed);
-    lease.give_back(hand);
-    let mut clocks = board.counts.clocks.lock();
-    clocks.waiting_for_hands += begin - before;
-    clocks.reading += begin.elapsed();
-    clocks.computing += Duration::from_nanos(thread_cpu_ns().saturating_sub(cpu_before));
-    done
 }
 
 /// Reads a part; none if the dump is over.
@@ -317,7 +254,7 @@ fn read_part(
         if board.is_over() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        board.counts.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        board.course.came(bytes.len() as u64);
         frames.take(bytes).map_err(io::Error::other)
     });
     if board.is_over() {

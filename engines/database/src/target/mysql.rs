@@ -4,8 +4,7 @@
 use super::sqlite::wrong_count;
 use super::{LoadSession, RowRefusal, SessionFailure, TableFacts, TableRequest, TableTarget, failure, quoted, said};
 use crate::error::LoadFailure;
-use crate::rows::{RowFormat, RowValues};
-use memchr::memchr3;
+use crate::rows::{RowFormat, RowValues, escape};
 use wire::{Canceller, Connection, ServerError, WireError};
 
 /// What a table is. Nothing is changed.
@@ -88,7 +87,7 @@ fn list(connection: &mut Connection, sql: &str) -> Result<Vec<String>, WireError
 }
 
 /// A string in SQL; the session has no NO_BACKSLASH_ESCAPES where a backslash could matter: names with one are rare, and then not found.
-pub(super) fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
@@ -308,19 +307,6 @@ fn write_row(values: &RowValues, to: &mut Vec<u8>) {
         }
     }
     to.push(b'\n');
-}
-
-fn escape(mut value: &[u8], to: &mut Vec<u8>) {
-    while let Some(at) = memchr3(b'\t', b'\n', b'\\', value) {
-        to.extend_from_slice(&value[..at]);
-        to.extend_from_slice(match value[at] {
-            b'\t' => b"\\t",
-            b'\n' => b"\\n",
-            _ => b"\\\\",
-        });
-        value = &value[at + 1..];
-    }
-    to.extend_from_slice(value);
 }
 
 fn write_values(values: &RowValues, to: &mut Vec<u8>) {

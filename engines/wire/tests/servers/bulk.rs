@@ -232,7 +232,7 @@ fn rows_of_mariadb_pass_in_order_and_whole() {
     assert_eq!(shown[2], [value("3"), None, value(""), value("")]);
     assert!(matches!(connection.rows_out("select nothing", |_| Ok(())), Err(WireError::Server(_))));
     assert_eq!(connection.rows_out("select 1", |_| Ok(())).expect("the connection goes on").rows, 1);
-    let stopped = connection.rows_out("select 1", |_| Err(std::io::ErrorKind::StorageFull.into()));
+    let stopped = connection.rows_out("select 1", |_| Err(io::ErrorKind::StorageFull.into()));
     assert!(matches!(stopped, Err(WireError::Io(_))));
     assert!(connection.execute("select 1").is_err(), "the connection is over");
 }

@@ -1,0 +1,51 @@
+//! What a dump of MariaDB or MySQL demands, and is not so.
+
+/// Why a dump of MariaDB or MySQL does not go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MySqlDumpFault {
+    /// Something would silently be absent, or not be of one moment.
+    #[error("the right {right} on {on} is missing: {without} leaves {what} out")]
+    Right {
+        /// As GRANT spells it.
+        right: &'static str,
+        /// Of what.
+        on: String,
+        /// The option that makes it unnecessary.
+        without: &'static str,
+        /// What it is for.
+        what: &'static str,
+    },
+    /// There is no such database, or no right to see it.
+    #[error("there is no database '{0}', or no right to see it")]
+    NoDatabase(String),
+    /// A pattern that matches nothing.
+    #[error("no table matches '{0}'")]
+    NoTable(String),
+    /// The server cannot open it.
+    #[error("the server cannot open the table '{table}': {comment}")]
+    Broken {
+        /// Which.
+        table: String,
+        /// The server's words.
+        comment: String,
+    },
+    /// Its rows would not be those that were planned for.
+    #[error("'{0}' was made, altered or dropped while the dump began")]
+    Changed(String),
+    /// Values are not whole.
+    #[error("the server cut values of '{table}' off: {warning}")]
+    CutOff {
+        /// Which.
+        table: String,
+        /// The server's words.
+        warning: String,
+    },
+    /// The archive is not what is expected.
+    #[error("'{file}': {what}")]
+    Archive {
+        /// Which file.
+        file: String,
+        /// What is wrong with it.
+        what: String,
+    },
+}
