@@ -10,6 +10,7 @@ mod crew;
 mod db;
 mod db_dump;
 mod db_restore;
+mod db_dump_mysql;
 mod digests;
 mod faults;
 mod fit;

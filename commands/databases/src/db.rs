@@ -36,7 +36,7 @@ enum DbOrder {
     /// Load CSV or tab-separated files into a table over many connections
     #[command(after_help = load::EXAMPLES)]
     Load(Box<DbLoadArgs>),
-    /// Dump a PostgreSQL database over many connections
+    /// Dump a database of PostgreSQL, MariaDB or MySQL over many connections
     #[command(after_help = dump::EXAMPLES)]
     Dump(Box<DbDumpArgs>),
     /// Restore an archive of pg_dump over many connections

@@ -1,6 +1,7 @@
 //! `mh db dump`: reads the command line, looks at the server, has the plan made and carried out, and says what is in the archive.
 
 mod args;
+mod mysql;
 mod plan;
 mod progress;
 mod report;
@@ -44,34 +45,57 @@ pub fn run(context: &mut Context, mut args: DbDumpArgs) -> Result<Outcome, Failu
     // Without a slash at its end, which would make names beside it names in it.
     args.file = args.file.components().collect();
     let named = connect::find(&args.connect(), &ServerSurroundings::look()).map_err(usage)?;
-    let address = postgres(named.database).map_err(usage)?;
     for warning in &named.warnings {
         context.messages.warning(NAME, warning, &[]);
+    }
+    match named.database {
+        Database::Server(address) if address.protocol() == Protocol::MySql => {
+            mysql::run(context, &args, named.name, *address)
+        }
+        Database::Server(address) => postgres(context, &args, named.name, &address),
+        Database::Sqlite(_) => {
+            Err(usage("a SQLite file is not dumped: sqlite3 FILE .dump does, or .backup".to_owned()))
+        }
+    }
+}
+
+fn usage(message: String) -> Failure {
+    Failure::Usage { command: NAME, message }
+}
+
+/// Dumps a database of PostgreSQL.
+fn postgres(
+    context: &mut Context,
+    args: &DbDumpArgs,
+    name: String,
+    address: &ServerAddress,
+) -> Result<Outcome, Failure> {
+    if let Some(option) = args.mysql.first() {
+        return Err(usage(format!("{option} is for MariaDB and MySQL")));
     }
     let signals = EndingSignals::hold().map_err(mh_kit::context::signal_failure)?;
     let run = Arc::new(DumpRun::new());
     let stopped = Arc::clone(&run);
     signals.end_with(move || stopped.stop()).map_err(mh_kit::context::signal_failure)?;
     if let Err(error) = DumpRun::check_target(&args.file) {
-        let _always_refused = shown::failure(context, &named.name, &error, None);
+        let _always_refused = shown::failure(context, &name, &error, None);
         return Ok(Outcome::Code(NOT_BEGUN));
     }
-    let (source, looking) = match run.look(&address, &args.session(), PART_BYTES) {
+    let (source, looking) = match run.look(address, &args.session(), PART_BYTES) {
         Ok(looked) => looked,
         Err(error) => {
-            let outcome = shown::failure(context, &named.name, &error, signals.signal());
+            let outcome = shown::failure(context, &name, &error, signals.signal());
             return Ok(if signals.signal().is_some() { outcome } else { Outcome::Code(NOT_BEGUN) });
         }
     };
     let planned = programs::find(source.server_major).and_then(|programs| {
-        let (name, is_server_here, hands_allowed) =
-            (named.name.clone(), address.is_local(), context.machine.hands_allowed());
-        plan::plan(&args, DumpCircumstances { name, source: &source, programs, is_server_here, hands_allowed })
+        let (name, is_server_here, hands_allowed) = (name.clone(), address.is_local(), context.machine.hands_allowed());
+        plan::plan(args, DumpCircumstances { name, source: &source, programs, is_server_here, hands_allowed })
     });
     let job = match planned {
         Ok(job) => job,
         Err(refused) => {
-            context.messages.error(NAME, &format!("dump {}: {refused}", named.name), &[]);
+            context.messages.error(NAME, &format!("dump {name}: {refused}"), &[]);
             return Ok(Outcome::Code(NOT_BEGUN));
         }
     };
@@ -83,22 +107,7 @@ pub fn run(context: &mut Context, mut args: DbDumpArgs) -> Result<Outcome, Failu
     // Without the right to see it, there is no figure.
     let meter = server_behind(looking.as_fd()).and_then(|pid| ServerMeter::open(pid).ok());
     drop(looking);
-    carry_out(context, &args, DumpWork { job, address, run, meter }, &signals)
-}
-
-fn usage(message: String) -> Failure {
-    Failure::Usage { command: NAME, message }
-}
-
-/// The server, if it is one that can be dumped.
-fn postgres(database: Database) -> Result<ServerAddress, String> {
-    match database {
-        Database::Server(address) if address.protocol() == Protocol::Postgres => Ok(*address),
-        Database::Server(_) => {
-            Err("MariaDB and MySQL are not dumped yet: mariadb-dump, mydumper or mariadb-backup do".to_owned())
-        }
-        Database::Sqlite(_) => Err("a SQLite file is not dumped: sqlite3 FILE .dump does, or .backup".to_owned()),
-    }
+    carry_out(context, args, DumpWork { job, address: address.clone(), run, meter }, &signals)
 }
 
 /// What is needed to carry a plan out.
@@ -117,7 +126,7 @@ fn carry_out(
 ) -> Result<Outcome, Failure> {
     let sockets = private_directory().map_err(|message| Failure::Environment { command: NAME, message })?;
     let job = &work.job;
-    let (shared, lease) = lease(context, args, job);
+    let (shared, lease) = lease(context, args, &job.plan.purpose, job.connections, job.is_server_here);
     let request = DumpRequest {
         address: work.address.clone(),
         selection: args.selection(),
@@ -129,7 +138,9 @@ fn carry_out(
         codec: job.codec,
         part_bytes: PART_BYTES,
     };
-    let progress = progress::start(context, work.address.database().unwrap_or(work.address.user()), &work.run);
+    let run = Arc::clone(&work.run);
+    let label = work.address.database().unwrap_or(work.address.user());
+    let progress = progress::start(context, label, move || run.progress());
     let (begin, cpu_before) = (Instant::now(), process_cpu_ns());
     let outcome = work.run.run(&request, lease.as_ref());
     let wall = begin.elapsed();
@@ -143,8 +154,15 @@ fn carry_out(
         }
     };
     let end = DumpEnd {
-        job,
-        dumped: &dumped,
+        name: &job.name,
+        program: "pg_dump",
+        program_version: &job.programs.version,
+        connections: job.connections,
+        is_server_here: job.is_server_here,
+        codec: &job.codec,
+        progress: &dumped.progress,
+        frames: dumped.index.tables.iter().map(|table| table.frames.len() as u64).sum(),
+        locked: None,
         wall,
         client_cpu: Duration::from_nanos(process_cpu_ns().saturating_sub(cpu_before)),
         cost: work.meter.as_mut().and_then(|meter| meter.look().ok()),
@@ -152,7 +170,8 @@ fn carry_out(
         cores: context.machine.hands_allowed(),
     };
     report::show(context, args.report, &end);
-    shown::success(context, &args.file, &dumped, wall);
+    shown::warnings(context, "pg_dump", dumped.warnings.lines());
+    shown::success(context, &args.file, &dumped.progress, wall);
     Ok(Outcome::Done)
 }
 
@@ -164,15 +183,21 @@ fn is_by_signal(error: &DumpError) -> bool {
 /// LIMIT: connections to another host that share a hand: they compress for a third of the time.
 const CONNECTIONS_A_HAND: usize = 3;
 
-fn lease(context: &Context, args: &DbDumpArgs, job: &DumpJob) -> (Shared, Box<dyn Lease>) {
+fn lease(
+    context: &Context,
+    args: &DbDumpArgs,
+    purpose: &str,
+    connections: usize,
+    is_server_here: bool,
+) -> (Shared, Box<dyn Lease>) {
     let (priority, weight) = (args.standing.priority().class(), args.standing.weight());
-    let a_hand = if job.is_server_here { 1 } else { CONNECTIONS_A_HAND };
-    let useful_width = job.connections.div_ceil(a_hand);
+    let a_hand = if is_server_here { 1 } else { CONNECTIONS_A_HAND };
+    let useful_width = connections.div_ceil(a_hand);
     let shared = sharing::budget(context, useful_width, priority);
     if let Some(why) = &shared.why_alone {
         sharing::tell_why_alone(context, NAME, why);
     }
-    let what = format!("db: {}", job.plan.purpose);
+    let what = format!("db: {purpose}");
     let lease = shared.budget.lease(Request { priority, weight, useful_width, what });
     let lease = if a_hand > 1 { Box::new(Waiting::on(lease, a_hand)) as Box<dyn Lease> } else { lease };
     (shared, lease)

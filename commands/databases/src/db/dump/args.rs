@@ -1,9 +1,11 @@
 //! The command line of `mh db dump`, spelled as pg_dump has it, and how it is divided: for pg_dump, for the sessions, for the run.
 
+use super::mysql::MySqlDumpArgs;
 use super::selection::{AccessArgs, ContentArgs, ObjectArgs, RestoreArgs};
 use crate::db::connect::ConnectArgs;
 use clap::{Args, ValueEnum};
 use database::dump::DumpSession;
+use database::dump_mysql::MySqlSelection;
 use mh_kit::shared_args::{ReportFormat, StandingArgs, parse_hands};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,14 +14,16 @@ use std::path::PathBuf;
 pub const EXAMPLES: &str = "Examples:\n  mh db dump -d postgres:///shop -f shop.dump                   a directory that pg_restore reads\n  \
     mh db dump -d postgres://me@db/shop -f shop.dump -j 8 -Z gzip:6\n  \
     mh db dump -d shop --pg -f orders.dump -t 'public.orders*'    some tables\n  \
+    mh db dump -d mariadb://me@db/shop -f shop.dump               MariaDB: shop.dump/restore.sh is the way back\n  \
     mh db dump -d shop --pg -f shop.dump --explain                what would be done, and why\n  \
     pg_restore -j 4 -d copy shop.dump                             the way back\n\n\
     Exit codes: 0 all is in the archive, 1 no archive was made, 2 wrong command line, no connection, no right, 130 interrupted";
 
-/// Dump a PostgreSQL database over many connections
+/// Dump a database of PostgreSQL, MariaDB or MySQL over many connections
 ///
-/// Writes pg_dump's directory format, which pg_restore reads. pg_dump writes the schema; rows are read over many connections of one snapshot, a large table
-/// in parts. The server's count of rows is compared with the archive's in every dump. The directory appears when the dump is complete.
+/// PostgreSQL: writes pg_dump's directory format, which pg_restore reads. MariaDB and MySQL: writes SQL files and files for LOAD DATA, with a script that
+/// restores them. pg_dump or mariadb-dump writes the schema; rows are read over many connections that see one moment, a large table in parts. Rows are
+/// counted and compared in every dump. The directory appears when the dump is complete.
 #[derive(Args, Debug)]
 pub struct DbDumpArgs {
     /// The database, as with -d
@@ -74,6 +78,10 @@ pub struct DbDumpArgs {
     #[command(flatten)]
     access: AccessArgs,
 
+    /// What PostgreSQL has not.
+    #[command(flatten)]
+    pub mysql: MySqlDumpArgs,
+
     /// Which database.
     #[command(flatten)]
     connect: ConnectArgs,
@@ -102,6 +110,30 @@ impl DbDumpArgs {
         options.extend(self.restore.options());
         options.extend(self.access.options());
         options.into_iter().map(OsString::from).collect()
+    }
+
+    /// What is selected of a database of MariaDB or MySQL.
+    pub fn mysql_selection(&self, database: &str) -> MySqlSelection {
+        let [tables, exclude_tables, exclude_rows] = self.objects.of_mysql(database);
+        let (has_schema, has_rows) = self.content.schema_and_rows();
+        let (has_triggers, has_routines, has_events) = self.mysql.kinds();
+        let keeps_definers = !self.mysql.skip_definer;
+        MySqlSelection {
+            tables,
+            exclude_tables,
+            exclude_rows,
+            has_schema,
+            has_rows,
+            has_triggers,
+            has_routines,
+            has_events,
+            keeps_definers,
+        }
+    }
+
+    /// How long a lock is waited for.
+    pub fn lock_wait(&self) -> Option<&str> {
+        self.access.lock_wait_timeout.as_deref()
     }
 
     /// What these options mean for our own sessions.

@@ -64,16 +64,19 @@ pub fn plan(args: &DbDumpArgs, circumstances: DumpCircumstances<'_>) -> Result<D
     let (codec, reason) = codec(args.compress.as_deref(), &programs)?;
     warnings.extend(args.compress.as_ref().and(programs.why_unreadable(&codec)));
     plan.choose("compression", codec.name(), reason);
-    let (connections, reason) = connections(args.connections, source, is_server_here, hands_allowed)?;
+    let parts = source.tables.iter().map(|table| table.parts).sum::<u64>();
+    let room = ConnectionRoom { left: source.connections_left, others: OTHER_CONNECTIONS, parts };
+    let (connections, reason) = connections(args.connections, &room, is_server_here, hands_allowed)?;
     plan.choose("connections", connections.to_string(), reason);
     plan.choose("verification", "rows", "each part's rows are counted here and by the server, and must agree");
     plan.choose("locks", "ACCESS SHARE on each table", "as pg_dump takes them; DDL waits until the dump ends");
-    list_tables(&mut plan, args, &source.tables);
+    let selected = if args.selection().is_empty() { "" } else { ", if pg_dump's options select it" };
+    list_tables(&mut plan, selected, &source.tables);
     mh_kit::sharing::explain(&mut plan);
     Ok(DumpJob { plan, name, programs, codec, connections, is_server_here, warnings })
 }
 
-fn place(is_server_here: bool) -> &'static str {
+pub fn place(is_server_here: bool) -> &'static str {
     if is_server_here { "it is on this host and shares its cores" } else { "it is elsewhere" }
 }
 
@@ -107,10 +110,20 @@ fn codec(asked: Option<&str>, programs: &ClientPrograms) -> Result<(DumpCodec, S
     }
 }
 
+/// How many connections there can be, and are of use.
+pub struct ConnectionRoom {
+    /// Those that the server has left.
+    pub left: u64,
+    /// Those besides the ones that read rows.
+    pub others: u64,
+    /// Parts that can be read.
+    pub parts: u64,
+}
+
 /// How many connections, and why no other number.
-fn connections(
+pub fn connections(
     asked: Option<usize>,
-    source: &DumpSource,
+    room: &ConnectionRoom,
     is_server_here: bool,
     hands_allowed: usize,
 ) -> Result<(usize, String), String> {
@@ -125,15 +138,15 @@ fn connections(
         }
         None => (hands_allowed.clamp(2, CONNECTIONS_USUAL_MAX), "the server is elsewhere: -j says more".to_owned()),
     };
-    let left = source.connections_left.saturating_sub(OTHER_CONNECTIONS);
+    let left = room.left.saturating_sub(room.others);
     if left == 0 {
         return Err(format!(
             "connect: the server has {} left, and a dump needs {}",
-            counted(source.connections_left, "connection"),
-            OTHER_CONNECTIONS + 1
+            counted(room.left, "connection"),
+            room.others + 1
         ));
     }
-    let useful = source.tables.iter().map(|table| table.parts).sum::<u64>().max(1);
+    let useful = room.parts.max(1);
     let as_count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     if as_count(left.min(useful)) >= wanted {
         return Ok((wanted, reason));
@@ -144,9 +157,8 @@ fn connections(
     })
 }
 
-/// Tables that are divided, and large ones that are not.
-fn list_tables(plan: &mut Plan, args: &DbDumpArgs, tables: &[SourceTable]) {
-    let selected = if args.selection().is_empty() { "" } else { ", if pg_dump's options select it" };
+/// Adds tables that are divided, and large ones that are not.
+pub fn list_tables(plan: &mut Plan, selected: &str, tables: &[SourceTable]) {
     let told: Vec<&SourceTable> = tables.iter().filter(|table| table.parts > 1 || table.undivided.is_some()).collect();
     for table in told.iter().take(TABLES_LISTED_MAX) {
         let size = terminal::bytes(table.bytes);

@@ -1,17 +1,15 @@
 //! The line of progress of a dump.
 
 use crate::db::progress_line::{RowsLine, RowsLook};
-use database::dump::{DumpProgress, DumpRun};
+use database::dump::DumpProgress;
 use mh_kit::context::Context;
 use mh_kit::report::counted;
-use std::sync::Arc;
 use terminal::Progress;
 
 /// Starts drawing, if standard error is a terminal.
-pub fn start(context: &Context, database: &str, run: &Arc<DumpRun>) -> Progress {
-    let run = Arc::clone(run);
+pub fn start(context: &Context, database: &str, now: impl Fn() -> DumpProgress + Send + 'static) -> Progress {
     let mut line = RowsLine::new(database);
-    Progress::start_lines(&context.messages, move |elapsed| vec![line.next(elapsed, look(&run.progress()))])
+    Progress::start_lines(&context.messages, move |elapsed| vec![line.next(elapsed, look(&now()))])
 }
 
 fn look(now: &DumpProgress) -> RowsLook {

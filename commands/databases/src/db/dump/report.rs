@@ -1,8 +1,7 @@
 //! `--report`: what a dump read and wrote, where its time went, what it cost, and what bound it.
 
-use super::plan::DumpJob;
 use ::load::cost::ServerCost;
-use database::dump::{DumpClocks, Dumped};
+use database::dump::{DumpClocks, DumpCodec, DumpProgress};
 use mh_kit::context::Context;
 use mh_kit::report::{counted, json_line};
 use mh_kit::shared_args::ReportFormat;
@@ -12,13 +11,27 @@ use terminal::{Align, TextTable};
 
 /// A dump that has succeeded.
 pub struct DumpEnd<'a> {
-    /// What was to be done.
-    pub job: &'a DumpJob,
-    /// What came of it.
-    pub dumped: &'a Dumped,
+    /// The database, without a password.
+    pub name: &'a str,
+    /// What wrote the schema: pg_dump or mariadb-dump.
+    pub program: &'static str,
+    /// Its version.
+    pub program_version: &'a str,
+    /// Connections that read rows.
+    pub connections: usize,
+    /// Whether the server works on this host.
+    pub is_server_here: bool,
+    /// How rows are compressed.
+    pub codec: &'a DumpCodec,
+    /// At its end.
+    pub progress: &'a DumpProgress,
+    /// Units of whole rows in the archive.
+    pub frames: u64,
+    /// How long the server was locked, if so.
+    pub locked: Option<Duration>,
     /// How long it took.
     pub wall: Duration,
-    /// CPU time of this program, without pg_dump.
+    /// CPU time of this program, without the one that wrote the schema.
     pub client_cpu: Duration,
     /// What it cost the server, if that is on this host and may be seen.
     pub cost: Option<ServerCost>,
@@ -38,17 +51,12 @@ pub fn show(context: &Context, format: Option<ReportFormat>, end: &DumpEnd<'_>) 
     context.messages.report(&text);
 }
 
-/// Units of whole rows in the archive.
-fn frames(dumped: &Dumped) -> u64 {
-    dumped.index.tables.iter().map(|table| table.frames.len() as u64).sum()
-}
-
 fn report_text(end: &DumpEnd<'_>) -> String {
-    let progress = &end.dumped.progress;
+    let progress = end.progress;
     let seconds = end.wall.as_secs_f64().max(1e-9);
     let mut text = format!(
         "{}: {}, {} of {} in {}, {}\n\nwhere the time went\n",
-        terminal::printable(&end.job.name),
+        terminal::printable(end.name),
         counted(progress.tables, "table"),
         counted(progress.rows, "row"),
         terminal::bytes(progress.bytes),
@@ -60,7 +68,7 @@ fn report_text(end: &DumpEnd<'_>) -> String {
         table.row([&name, &what]);
     }
     text += &table.to_string();
-    let verdict = judge(end.wall, &progress.clocks, end.job, end.cores);
+    let verdict = judge(end);
     text += &format!("{}\n", verdict.sentence);
     for step in &verdict.next_steps {
         text += &format!("next: {step}\n");
@@ -72,7 +80,7 @@ fn report_text(end: &DumpEnd<'_>) -> String {
 }
 
 fn time_rows(end: &DumpEnd<'_>) -> Vec<(String, String)> {
-    let progress = &end.dumped.progress;
+    let progress = end.progress;
     let clocks = &progress.clocks;
     let share = |time: Duration| terminal::percentage_whole(time.as_secs_f64() / total(clocks).max(1e-9));
     let reading = format!(
@@ -89,18 +97,17 @@ fn time_rows(end: &DumpEnd<'_>) -> Vec<(String, String)> {
         }
         None => "its CPU time cannot be seen from here".to_owned(),
     };
-    let written = format!(
-        "{} in {}, {}",
-        terminal::bytes(progress.written),
-        counted(frames(end.dumped), "frame"),
-        end.job.codec.name()
-    );
-    vec![
-        (counted(end.job.connections as u64, "connection"), reading),
-        ("this program".to_owned(), format!("{} of CPU time, without pg_dump", terminal::duration(end.client_cpu))),
+    let written =
+        format!("{} in {}, {}", terminal::bytes(progress.written), counted(end.frames, "frame"), end.codec.name());
+    let own = format!("{} of CPU time, without {}", terminal::duration(end.client_cpu), end.program);
+    let mut rows = vec![
+        (counted(end.connections as u64, "connection"), reading),
+        ("this program".to_owned(), own),
         ("server".to_owned(), server),
         ("written".to_owned(), written),
-    ]
+    ];
+    rows.extend(end.locked.map(|held| ("lock".to_owned(), format!("held for {}", terminal::duration(held)))));
+    rows
 }
 
 fn total(clocks: &DumpClocks) -> f64 {
@@ -110,7 +117,7 @@ fn total(clocks: &DumpClocks) -> f64 {
 /// What bound a dump.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct DumpVerdict {
-    /// `server`, `client`, `pg_dump`, `cores` or `unknown`.
+    /// `server`, `client`, `pg_dump`, `mariadb-dump`, `cores` or `unknown`.
     bound_by: &'static str,
     /// The same as a sentence.
     sentence: String,
@@ -124,7 +131,8 @@ const SHORT: Duration = Duration::from_millis(500);
 /// From this share on something binds.
 const BINDS: f64 = 0.5;
 
-fn judge(wall: Duration, clocks: &DumpClocks, job: &DumpJob, cores: usize) -> DumpVerdict {
+fn judge(end: &DumpEnd<'_>) -> DumpVerdict {
+    let (wall, clocks) = (end.wall, &end.progress.clocks);
     let threads = total(clocks);
     if wall < SHORT || threads == 0.0 {
         let sentence = format!("cannot tell: the dump took {}, too short to measure", terminal::duration(wall));
@@ -141,9 +149,11 @@ fn judge(wall: Duration, clocks: &DumpClocks, job: &DumpJob, cores: usize) -> Du
         )
     } else if share(clocks.waiting_for_work) >= BINDS {
         let waited = percent(clocks.waiting_for_work);
-        let sentence =
-            format!("bound by pg_dump or one table: connections waited {waited} of their time for rows to read");
-        ("pg_dump", sentence)
+        let sentence = format!(
+            "bound by {} or one table: connections waited {waited} of their time for rows to read",
+            end.program
+        );
+        (end.program, sentence)
     } else if computing >= BINDS {
         let share = terminal::percentage_whole(computing);
         ("client", format!("bound by this program: it compressed for {share} of the time that rows took"))
@@ -151,17 +161,17 @@ fn judge(wall: Duration, clocks: &DumpClocks, job: &DumpJob, cores: usize) -> Du
         let share = terminal::percentage_whole(1.0 - computing);
         ("server", format!("bound by the server: connections waited for its rows for {share} of the time"))
     };
-    DumpVerdict { bound_by, sentence, next_steps: next_steps(bound_by, job, cores) }
+    DumpVerdict { bound_by, sentence, next_steps: next_steps(bound_by, end) }
 }
 
-fn next_steps(bound_by: &str, job: &DumpJob, cores: usize) -> Vec<String> {
-    let connections = job.connections;
+fn next_steps(bound_by: &str, end: &DumpEnd<'_>) -> Vec<String> {
+    let connections = end.connections;
     match bound_by {
-        "server" if !job.is_server_here || connections < cores => {
+        "server" if !end.is_server_here || connections < end.cores => {
             let most = terminal::percentage_whole(1.0 / (connections as f64 + 1.0));
             vec![format!("one more connection buys {most} at most (-j {})", connections + 1)]
         }
-        "client" if job.codec.name() != "none" => vec![format!("a faster compression than {}: -Z", job.codec.name())],
+        "client" if end.codec.name() != "none" => vec![format!("a faster compression than {}: -Z", end.codec.name())],
         _ => Vec::new(),
     }
 }
@@ -169,7 +179,10 @@ fn next_steps(bound_by: &str, job: &DumpJob, cores: usize) -> Vec<String> {
 #[derive(Serialize)]
 struct JsonDump<'a> {
     database: &'a str,
-    pg_dump: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pg_dump: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mariadb_dump: Option<&'a str>,
     tables: u64,
     rows: u64,
     row_bytes: u64,
@@ -177,6 +190,8 @@ struct JsonDump<'a> {
     frames: u64,
     compression: String,
     connections: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    locked_ns: Option<u64>,
     wall_ns: u64,
     client_cpu_ns: u64,
     server_cost: Option<ServerCost>,
@@ -186,22 +201,24 @@ struct JsonDump<'a> {
 
 impl<'a> JsonDump<'a> {
     fn new(end: &DumpEnd<'a>) -> Self {
-        let progress = &end.dumped.progress;
+        let progress = end.progress;
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Self {
-            database: &end.job.name,
-            pg_dump: &end.job.programs.version,
+            database: end.name,
+            pg_dump: Some(end.program_version).filter(|_| end.program == "pg_dump"),
+            mariadb_dump: Some(end.program_version).filter(|_| end.program != "pg_dump"),
             tables: progress.tables,
             rows: progress.rows,
             row_bytes: progress.bytes,
             stored_bytes: progress.written,
-            frames: frames(end.dumped),
-            compression: end.job.codec.name(),
-            connections: end.job.connections,
+            frames: end.frames,
+            compression: end.codec.name(),
+            connections: end.connections,
+            locked_ns: end.locked.map(nanoseconds),
             wall_ns: nanoseconds(end.wall),
             client_cpu_ns: nanoseconds(end.client_cpu),
             server_cost: end.cost,
-            verdict: judge(end.wall, &progress.clocks, end.job, end.cores),
+            verdict: judge(end),
         }
     }
 }
@@ -209,21 +226,8 @@ impl<'a> JsonDump<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::db::programs::ClientPrograms;
-    use crew::plan::Plan;
-    use database::dump::DumpCodec;
 
     fn judged(reading: u64, computing: u64, work: u64, hands: u64) -> DumpVerdict {
-        let programs = ClientPrograms { directory: "/nothing".into(), version: "17.2".to_owned(), major: 17 };
-        let job = DumpJob {
-            plan: Plan::new("dump"),
-            name: "shop".to_owned(),
-            programs,
-            codec: DumpCodec::parse("gzip:9").expect("a compression"),
-            connections: 2,
-            is_server_here: true,
-            warnings: Vec::new(),
-        };
         let seconds = Duration::from_secs;
         let clocks = DumpClocks {
             reading: seconds(reading),
@@ -231,7 +235,22 @@ mod tests {
             waiting_for_work: seconds(work),
             waiting_for_hands: seconds(hands),
         };
-        judge(seconds(10), &clocks, &job, 4)
+        judge(&DumpEnd {
+            name: "shop",
+            program: "pg_dump",
+            program_version: "17.2",
+            connections: 2,
+            is_server_here: true,
+            codec: &DumpCodec::parse("gzip:9").expect("a compression"),
+            progress: &DumpProgress { clocks, ..DumpProgress::default() },
+            frames: 1,
+            locked: None,
+            wall: seconds(10),
+            client_cpu: seconds(1),
+            cost: None,
+            hands_from: None,
+            cores: 4,
+        })
     }
 
     #[test]

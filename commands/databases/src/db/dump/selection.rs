@@ -20,7 +20,7 @@ pub struct ObjectArgs {
     table: Vec<String>,
 
     /// Leave these tables out
-    #[arg(short = 'T', long, value_name = "PATTERN")]
+    #[arg(short = 'T', long, alias = "ignore-table", value_name = "PATTERN")]
     exclude_table: Vec<String>,
 
     /// Dump these tables and their children only
@@ -65,16 +65,26 @@ impl ObjectArgs {
     }
 }
 
+impl ObjectArgs {
+    /// Patterns for a server of MariaDB or MySQL: tables, tables that are left out, tables whose rows are. A name may stand behind its database.
+    pub fn of_mysql(&self, database: &str) -> [Vec<String>; 3] {
+        let prefix = format!("{database}.");
+        [&self.table, &self.exclude_table, &self.exclude_table_data].map(|patterns| {
+            patterns.iter().map(|pattern| pattern.strip_prefix(&prefix).unwrap_or(pattern).to_owned()).collect()
+        })
+    }
+}
+
 /// Which part of objects.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Objects (as pg_dump)")]
 pub struct ContentArgs {
     /// Dump the schema only, no rows
-    #[arg(short = 's', long)]
+    #[arg(short = 's', long, alias = "no-data")]
     schema_only: bool,
 
     /// Dump rows only, no schema
-    #[arg(short = 'a', long, conflicts_with = "schema_only")]
+    #[arg(short = 'a', long, alias = "no-create-info", conflicts_with = "schema_only")]
     data_only: bool,
 
     /// Dump large objects with a selection, too
@@ -134,6 +144,13 @@ impl ContentArgs {
             .flag("--no-tablespaces", self.no_tablespaces)
             .flag("--no-toast-compression", self.no_toast_compression);
         list.flag("--no-unlogged-table-data", self.no_unlogged_table_data).0
+    }
+}
+
+impl ContentArgs {
+    /// Whether there are statements, and rows.
+    pub fn schema_and_rows(&self) -> (bool, bool) {
+        (!self.data_only, !self.schema_only)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The last line of a dump: what is in the archive, or why there is none, with its exit code.
 
 use super::{NAME, NOT_BEGUN};
-use database::dump::{ArchiveFault, DumpError, Dumped};
+use database::dump::{ArchiveFault, DumpError, DumpProgress};
+use database::dump_mysql::MySqlDumpFault;
 use mh_kit::context::Context;
 use mh_kit::failure::{Outcome, with_causes};
 use mh_kit::report::counted;
@@ -13,11 +14,7 @@ use wire::{ErrorKind, WireError};
 const BY_SIGNAL: i32 = 128;
 
 /// Prints what a dump has made.
-pub fn success(context: &Context, file: &Path, dumped: &Dumped, wall: Duration) {
-    for line in dumped.warnings.lines().map(|line| line.trim_start_matches("pg_dump: ")) {
-        context.messages.warning(NAME, &format!("pg_dump: {}", line.trim_start_matches("warning: ")), &[]);
-    }
-    let progress = &dumped.progress;
+pub fn success(context: &Context, file: &Path, progress: &DumpProgress, wall: Duration) {
     let text = format!(
         "{}: {} with {}, {} in {}, written in {}",
         terminal::quote(file),
@@ -28,6 +25,14 @@ pub fn success(context: &Context, file: &Path, dumped: &Dumped, wall: Duration) 
         terminal::duration(wall)
     );
     context.messages.note(NAME, &text);
+}
+
+/// Prints what a program wrote on standard error though it succeeded.
+pub fn warnings<'a>(context: &Context, program: &str, lines: impl Iterator<Item = &'a str>) {
+    let prefix = format!("{program}: ");
+    for line in lines.map(|line| line.trim_start_matches(&prefix)) {
+        context.messages.warning(NAME, &format!("{program}: {}", line.trim_start_matches("warning: ")), &[]);
+    }
 }
 
 /// Prints why there is no archive.
@@ -50,8 +55,10 @@ pub fn failure(context: &Context, name: &str, error: &DumpError, signal: Option<
 fn of_program(program: &str, message: &str) -> (String, Vec<String>) {
     let prefix = format!("{program}: ");
     let mut lines = message.lines().map(|line| line.trim_start_matches(&prefix));
+    let behind_status = format!("): {program}: ");
     match lines.find_map(|line| {
-        line.strip_prefix("error: ").or_else(|| line.split_once("): pg_dump: error: ").map(|(_, text)| text))
+        let line = line.split_once(&behind_status).map_or(line, |(_, text)| text);
+        line.strip_prefix("error: ").or_else(|| line.strip_prefix("Got error: "))
     }) {
         Some(error) => {
             let behind = lines.next().map(|line| line.trim_start_matches("detail: ").to_owned());
@@ -67,6 +74,10 @@ fn advice(error: &DumpError, cause: &str) -> Option<String> {
             "a dump that was killed has left it, or one is running; if none is, remove it"
         }
         DumpError::Archive(ArchiveFault::Exists(_)) => "-f needs the name of a new directory",
+        DumpError::MySql(MySqlDumpFault::Changed(_)) => "nothing is kept; run it again when no DDL runs",
+        _ if cause.contains("Lock wait timeout") => {
+            "a session holds what the lock needs; --lock-wait-timeout waits longer, information_schema.processlist names it"
+        }
         _ if cause.contains("row-level security") => {
             "a dump needs a role that sees all rows (BYPASSRLS); --enable-row-security leaves hidden ones out"
         }
@@ -92,9 +103,16 @@ fn is_refusal(error: &DumpError, cause: &str) -> bool {
         DumpError::Server { cause: WireError::Connect { .. } | WireError::Tls(_), .. } => true,
         DumpError::Server { cause: WireError::Server(error), .. } if error.sqlstate() == DENIED => true,
         DumpError::Server { cause, .. } if cause.kind() == ErrorKind::Authentication => true,
+        DumpError::MySql(MySqlDumpFault::Right { .. } | MySqlDumpFault::NoDatabase(_)) => true,
+        DumpError::Server { cause: WireError::Server(error), .. } if is_denied_by_mysql(error.number) => true,
         DumpError::Program { .. } => cause.contains("permission denied"),
         _ => false,
     }
+}
+
+/// A database, a table, a right, the server itself.
+fn is_denied_by_mysql(number: Option<u16>) -> bool {
+    matches!(number, Some(1044 | 1045 | 1049 | 1130 | 1142 | 1227))
 }
 
 #[cfg(test)]
