@@ -3,6 +3,7 @@
 
 mod connect;
 mod dump;
+mod index;
 mod load;
 mod option_list;
 mod programs;
@@ -14,6 +15,7 @@ mod waits;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use dump::DbDumpArgs;
+use index::DbIndexArgs;
 use load::DbLoadArgs;
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
@@ -42,6 +44,9 @@ enum DbOrder {
     /// Restore an archive of pg_dump over many connections
     #[command(after_help = restore::EXAMPLES)]
     Restore(Box<DbRestoreArgs>),
+    /// Build indexes and keys, several at once
+    #[command(after_help = index::EXAMPLES)]
+    Index(Box<DbIndexArgs>),
 }
 
 fn command() -> Command {
@@ -49,7 +54,8 @@ fn command() -> Command {
         "Examples:\n  mh db load -d postgres:///shop orders orders.csv --header\n  \
          mh db load -d sqlite:shop.db orders orders.csv.gz --header\n  \
          mh db dump -d postgres:///shop -f shop.dump\n  \
-         mh db restore -d postgres:///copy shop.dump\n\n\
+         mh db restore -d postgres:///copy shop.dump\n  \
+         mh db index -d postgres:///shop indexes.sql\n\n\
          Exit codes: 0 done, 1 rows are missing, 2 wrong command line, no connection, no right, 130 interrupted",
     )
 }
@@ -60,5 +66,6 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         DbOrder::Load(args) => load::run(context, *args),
         DbOrder::Dump(args) => dump::run(context, *args),
         DbOrder::Restore(args) => restore::run(context, *args),
+        DbOrder::Index(args) => index::run(context, *args),
     }
 }

@@ -106,6 +106,9 @@ _mh() {
             mh__subcmd__db,dump)
                 cmd="mh__subcmd__db__subcmd__dump"
                 ;;
+            mh__subcmd__db,index)
+                cmd="mh__subcmd__db__subcmd__index"
+                ;;
             mh__subcmd__db,load)
                 cmd="mh__subcmd__db__subcmd__load"
                 ;;
@@ -501,7 +504,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__db)
-            opts="-h --help load dump restore"
+            opts="-h --help load dump restore index"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -515,7 +518,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__db__subcmd__dump)
-            opts="-f -F -Z -j -q -n -N -t -T -e -s -a -b -B -C -c -O -x -d -p -U -W -w -h --file --format --compress --connections --jobs --explain --report --quiet --priority --weight --schema --exclude-schema --table --exclude-table --table-and-children --exclude-table-and-children --exclude-table-data --exclude-table-data-and-children --extension --strict-names --schema-only --data-only --blobs --large-objects --no-blobs --no-large-objects --section --no-comments --no-publications --no-security-labels --no-subscriptions --no-tablespaces --no-toast-compression --no-unlogged-table-data --create --clean --if-exists --no-owner --no-acl --no-privileges --load-via-partition-root --disable-triggers --role --enable-row-security --serializable-deferrable --lock-wait-timeout --database --dbname --pg --mysql --mariadb --host --port --user --username --password --no-password --help"
+            opts="-f -F -Z -j -q -n -N -t -T -e -s -a -b -B -C -c -O -x -d -p -U -W -w -h --file --format --compress --connections --jobs --explain --report --quiet --priority --weight --schema --exclude-schema --table --exclude-table --table-and-children --exclude-table-and-children --exclude-table-data --exclude-table-data-and-children --extension --strict-names --schema-only --data-only --blobs --large-objects --no-blobs --no-large-objects --section --no-comments --no-publications --no-security-labels --no-subscriptions --no-tablespaces --no-toast-compression --no-unlogged-table-data --create --clean --if-exists --no-owner --no-acl --no-privileges --load-via-partition-root --disable-triggers --role --enable-row-security --serializable-deferrable --lock-wait-timeout --lock --skip-definer --skip-triggers --skip-routines --skip-events --database --dbname --pg --mysql --mariadb --host --port --user --username --password --no-password --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -634,6 +637,96 @@ _mh() {
                     return 0
                     ;;
                 --lock-wait-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock)
+                    COMPREPLY=($(compgen -W "auto flush none" -- "${cur}"))
+                    return 0
+                    ;;
+                --dbname)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -d)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -U)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__db__subcmd__index)
+            opts="-t -e -j -q -d -p -U -W -w -h --rebuild --table --concurrently --resume --exit-on-error --connections --jobs --memory --explain --report --quiet --priority --weight --database --dbname --pg --mysql --mariadb --host --port --user --username --password --no-password --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --table)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --connections)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --priority)
+                    COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
+                    return 0
+                    ;;
+                --weight)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

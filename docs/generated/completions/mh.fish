@@ -497,10 +497,11 @@ complete -c mh -n "__fish_mh_using_subcommand innodb" -s v -l verbose -d 'Print 
 complete -c mh -n "__fish_mh_using_subcommand innodb" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s V -l version -d 'Print version'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore" -s h -l help -d 'Print help'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore" -f -a "load" -d 'Load CSV or tab-separated files into a table over many connections'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore" -f -a "dump" -d 'Dump a PostgreSQL database over many connections'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore" -f -a "restore" -d 'Restore an archive of pg_dump over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index" -f -a "load" -d 'Load CSV or tab-separated files into a table over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index" -f -a "dump" -d 'Dump a database of PostgreSQL, MariaDB or MySQL over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index" -f -a "restore" -d 'Restore an archive of pg_dump over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index" -f -a "index" -d 'Build indexes and keys, several at once'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l columns -d 'Columns that values are for, in their order (default: those of the table)' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject -d 'Write refused rows to FILE as they are, and their places and causes to FILE.log; load the others' -r -F
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject-limit -d 'End the load when more rows are refused' -r
@@ -563,6 +564,9 @@ data\t''
 post-data\t''"
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l role -d 'Use the rights of this role' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l lock-wait-timeout -d 'Fail if a table\'s lock is not had within TIME: milliseconds, or 5s (default: wait)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l lock -d 'Lock of the moment that all connections see: auto, flush (FLUSH TABLES WITH READ LOCK) or none (default: auto)' -r -f -a "auto\t'BACKUP STAGE if the server has it, else FLUSH TABLES WITH READ LOCK'
+flush\t'FLUSH TABLES WITH READ LOCK'
+none\t'None: one connection sees one moment, several do not'"
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s d -l dbname -l database -d 'The database: postgres://USER@HOST/DATABASE, mysql://..., mariadb://..., libpq\'s keywords, sqlite:FILE, or a name' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l host -d 'Host of the server, or the directory of its socket' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s p -l port -d 'Port of the server' -r
@@ -590,6 +594,10 @@ complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_fro
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l disable-triggers -d 'Have a restore of rows alone disable triggers'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l enable-row-security -d 'Leave rows out that row security hides (default: such a table fails the dump)'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l serializable-deferrable -d 'Wait for a snapshot without anomalies of serializable transactions'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l skip-definer -d 'Have views, routines, triggers and events belong to the user that restores them'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l skip-triggers -d 'Leave triggers out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l skip-routines -d 'Leave procedures and functions out'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l skip-events -d 'Leave events out'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l pg -d 'A name given by -d is PostgreSQL\'s (default: by PGHOST and its relatives, or by my.cnf)'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l mariadb -l mysql -d 'A name given by -d is MariaDB\'s or MySQL\'s'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s W -l password -d 'Ask for a password (default: PGPASSWORD, .pgpass, service files, my.cnf)'
@@ -643,6 +651,31 @@ complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_fro
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s W -l password -d 'Ask for a password (default: PGPASSWORD, .pgpass, service files, my.cnf)'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s w -l no-password -d 'Never ask for a password; nothing else is done without -W'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -s t -l table -d 'With --rebuild: of this table, as SQL has its name, only' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -s j -l jobs -l connections -d 'Use at most N cores of the server, for lanes and their workers (default, and 0: those of this host)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -l memory -d 'Memory of the server for all sorts together (default: an eighth of this host\'s if the server is on it)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -l report -d 'After the run, print how long each build took, and what bound the run' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets cores that no other run wants'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -s d -l dbname -l database -d 'The database: postgres://USER@HOST/DATABASE, mysql://..., mariadb://..., libpq\'s keywords, sqlite:FILE, or a name' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -l host -d 'Host of the server, or the directory of its socket' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -s p -l port -d 'Port of the server' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -s U -l username -l user -d 'User to connect as' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -l rebuild -d 'Build the indexes anew that are there'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -l concurrently -d 'With --rebuild: let others write meanwhile, which takes longer (PostgreSQL)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -l resume -d 'Pass over indexes and constraints that are there by their names'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -s e -l exit-on-error -d 'End the run when a statement fails (default: carry out the others)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -l explain -d 'Print the plan with its reasons and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -s q -l quiet -d 'Print errors only'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -l pg -d 'A name given by -d is PostgreSQL\'s (default: by PGHOST and its relatives, or by my.cnf)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -l mariadb -l mysql -d 'A name given by -d is MariaDB\'s or MySQL\'s'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -s W -l password -d 'Ask for a password (default: PGPASSWORD, .pgpass, service files, my.cnf)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -s w -l no-password -d 'Never ask for a password; nothing else is done without -W'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l record -d 'Write every look to FILE, or to a file a day in the directory DIR; one that is there is gone on with' -r -F
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l keep -d 'Remove files of a --record DIR that are older than so many days' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l replay -d 'Show a recording, with the same keys' -r -F

@@ -51,6 +51,22 @@ pub fn server_workers(connection: &mut Connection) -> Result<usize, WireError> {
     Ok(crate::dump::text_of(&rows, 0, 0).and_then(|text| text.parse().ok()).unwrap_or(0))
 }
 
+/// Connections that the server has left for us, this one included.
+pub fn connections_left(connection: &mut Connection) -> Result<usize, WireError> {
+    let sql = match connection.protocol() {
+        Protocol::Postgres => {
+            "select greatest(0, current_setting('max_connections')::int8 - current_setting('superuser_reserved_connections')::int8 \
+             - (select coalesce(sum(numbackends), 0) from pg_catalog.pg_stat_database)::int8 + 1)"
+        }
+        Protocol::MySql => {
+            "select greatest(0, cast(@@max_connections as signed) + 1 - (select cast(variable_value as signed) \
+             from information_schema.global_status where variable_name = 'Threads_connected'))"
+        }
+    };
+    let rows = connection.query(sql)?;
+    Ok(crate::dump::text_of(&rows, 0, 0).and_then(|text| text.parse().ok()).unwrap_or(usize::MAX))
+}
+
 /// Indexes of PostgreSQL that an interrupted CONCURRENTLY has left, which are never used: quoted names with their schema.
 pub fn invalid_indexes(connection: &mut Connection) -> Result<Vec<String>, WireError> {
     if connection.protocol() != Protocol::Postgres {

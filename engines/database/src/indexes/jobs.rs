@@ -98,9 +98,14 @@ pub fn jobs(statements: &[ScriptStatement], facts: &IndexFacts, dialect: ScriptD
     }
     for statement in statements {
         match &statement.order {
-            ScriptOrder::Constraint { name, tables } => maker.constraint(statement, name.as_deref(), tables),
+            ScriptOrder::Constraint { name, columns, tables } => {
+                let name = name.as_deref().map(plain_name);
+                let name = name.or_else(|| maker.foreign_key_name(statement, columns.as_deref()?, tables.first()?));
+                maker.constraint(statement, name.as_deref(), tables);
+            }
             ScriptOrder::Key(key) if maker.index_name(statement, key).is_none() => {
-                maker.constraint(statement, key.name.as_deref(), std::slice::from_ref(&key.table));
+                let name = key.name.as_deref().map(plain_name);
+                maker.constraint(statement, name.as_deref(), std::slice::from_ref(&key.table));
             }
             ScriptOrder::Index(index) if index.is_concurrent => maker.concurrent(statement, index),
             ScriptOrder::Following => maker.following(statement),
@@ -230,9 +235,16 @@ impl JobMaker<'_> {
         self.work.jobs.push(IndexJob { sql, bytes, ..job });
     }
 
+    /// COMPAT: the name that PostgreSQL gives a foreign key without one.
+    fn foreign_key_name(&self, statement: &ScriptStatement, columns: &str, table: &str) -> Option<String> {
+        let columns = column_names(columns).collect::<Option<Vec<_>>>()?.join("_");
+        let name = format!("{}_{columns}_fkey", self.facts.table(statement, table)?.name);
+        (name.len() <= NAME_BYTES).then_some(name)
+    }
+
     fn constraint(&mut self, statement: &ScriptStatement, name: Option<&str>, tables: &[String]) {
         let table = tables.first().map(String::as_str).unwrap_or_default();
-        if name.is_some_and(|name| self.passes_over(statement, table, &plain_name(name))) {
+        if name.is_some_and(|name| self.passes_over(statement, table, name)) {
             return self.work.present.push((statement.line, beginning(&statement.text)));
         }
         if !self.is_constraint {
@@ -345,7 +357,7 @@ mod tests {
                 columns: columns.into_iter().collect(),
                 is_partitioned: *name == "p",
                 indexes: [("t_pkey".to_owned(), true), ("broken".to_owned(), false)].into(),
-                constraints: ["done".to_owned()].into(),
+                constraints: ["done".to_owned(), "t_id_fkey".to_owned()].into(),
                 ..IndexedTable::default()
             };
             ((*name).to_owned(), table)
@@ -383,12 +395,14 @@ mod tests {
     fn what_is_there_is_passed_over_if_that_is_wanted() {
         let text =
             "alter table t add constraint done unique (id); alter table t add constraint t_pkey primary key (id);
-            create index broken on t (id); create index t_pkey on u (note)";
+            create index broken on t (id); create index t_pkey on u (note); alter table t add foreign key (id) references u (id)";
         let work = made(text, Present::PassedOver);
-        assert_eq!(work.present, [(1, "unique key done of t".to_owned()), (2, "index t_pkey of u".to_owned())]);
+        let present: Vec<_> = work.present.iter().map(|(line, name)| (*line, name.as_str())).collect();
+        let foreign = "alter table t add foreign key (id) refer...";
+        assert_eq!(present, [(1, "unique key done of t"), (2, "index t_pkey of u"), (2, foreign)]);
         let names: Vec<_> = work.jobs.iter().map(|job| (job.name.as_str(), job.sql.is_some())).collect();
         assert_eq!(names, [("primary key t_pkey of t", false), ("index broken of t", true)]);
-        assert_eq!(made(text, Present::Refused).jobs.len(), 4);
+        assert_eq!(made(text, Present::Refused).jobs.len(), 5);
     }
 
     #[test]

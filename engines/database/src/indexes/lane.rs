@@ -26,7 +26,6 @@ const LIMITS_SESSIONS_SINCE: u32 = 14;
 impl IndexLanes {
     /// Carries out jobs until there are no more. To be called on as many threads as there are lanes.
     pub fn work(&self, connect: &Connecting<'_>, lease: &dyn Lease) {
-        self.lane_begins();
         let mut session = None;
         while let Some(mut taken) = self.next() {
             let hands = Hands::take(lease, taken.workers);
@@ -48,7 +47,6 @@ impl IndexLanes {
             let held = 1 + taken.workers;
             self.ends(pid, taken, held, end);
         }
-        self.lane_ends();
     }
 
     fn failure(&self, taken: &TakenJob, error: WireError) -> BuildEnd {

@@ -85,7 +85,6 @@ struct LaneState {
     /// Of jobs that were taken and have not ended.
     phase: Option<u32>,
     at_work: usize,
-    lanes: usize,
     hands_used: usize,
     is_complete: bool,
     stop: Option<LaneStop>,
@@ -252,15 +251,6 @@ impl IndexLanes {
         outcomes
     }
 
-    /// A lane begins, ends.
-    pub(super) fn lane_begins(&self) {
-        self.state.lock().lanes += 1;
-    }
-
-    pub(super) fn lane_ends(&self) {
-        self.state.lock().lanes -= 1;
-    }
-
     /// A lane's connection, which may be cancelled from now on. False: the run is over.
     pub(super) fn opened(&self, connection: &Connection) -> bool {
         let mut state = self.state.lock();
@@ -275,7 +265,8 @@ impl IndexLanes {
                 return None;
             }
             if let Some(WaitingJob { job, built }) = state.take() {
-                let idle = state.lanes.saturating_sub(state.at_work + 1);
+                // Lanes that have not begun yet are idle, too.
+                let idle = self.rule.lanes.saturating_sub(state.at_work + 1);
                 let workers = match job.is_parallel && job.sql.is_some() {
                     true => self.rule.workers_now(state.hands_used, idle, state.waiting.len()),
                     false => 0,

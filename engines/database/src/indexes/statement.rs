@@ -24,6 +24,8 @@ pub enum ScriptOrder {
     Constraint {
         /// As it stands; none: several, or the server chooses.
         name: Option<String>,
+        /// Of a foreign key, with parentheses.
+        columns: Option<String>,
         /// All that it locks; the one that is altered first.
         tables: Vec<String>,
     },
@@ -138,8 +140,13 @@ fn index_of_postgres(mut reader: StatementReader<'_>) -> Option<IndexStatement> 
 /// What one action of ALTER TABLE is.
 enum Action {
     Key(Option<String>),
-    Constraint { name: Option<String>, references: Option<String> },
+    Constraint { name: Option<String>, foreign: Option<ForeignKey> },
     Other,
+}
+
+struct ForeignKey {
+    columns: String,
+    references: String,
 }
 
 fn alteration(mut reader: StatementReader<'_>) -> Option<ScriptOrder> {
@@ -154,33 +161,39 @@ fn alteration(mut reader: StatementReader<'_>) -> Option<ScriptOrder> {
     }
     let mut tables = vec![table];
     let mut names = Vec::new();
+    let mut columns = None;
     for action in actions {
         match action {
             Action::Other => return Some(ScriptOrder::Following),
             Action::Key(name) => names.push(name),
-            Action::Constraint { name, references } => {
+            Action::Constraint { name, foreign } => {
                 names.push(name);
-                tables.extend(references);
+                if let Some(foreign) = foreign {
+                    columns = Some(foreign.columns);
+                    tables.push(foreign.references);
+                }
             }
         }
     }
-    let name = if names.len() == 1 { names.remove(0) } else { None };
-    Some(ScriptOrder::Constraint { name, tables })
+    let is_one = names.len() == 1;
+    let name = names.pop().flatten().filter(|_| is_one);
+    Some(ScriptOrder::Constraint { name, columns: columns.filter(|_| is_one), tables })
 }
 
 fn action(mut reader: StatementReader<'_>) -> Option<Action> {
     if reader.accept("add") {
         let name = if reader.accept("constraint") { Some(reader.name()?.to_owned()) } else { None };
         if reader.accept("foreign key") {
-            reader.parenthesised()?;
+            let columns = reader.parenthesised()?.to_owned();
             reader.accept("references").then_some(())?;
-            return Some(Action::Constraint { name, references: Some(reader.name()?.to_owned()) });
+            let references = reader.name()?.to_owned();
+            return Some(Action::Constraint { name, foreign: Some(ForeignKey { columns, references }) });
         }
         if reader.is("primary key") || reader.is("unique") {
             return Some(Action::Key(name));
         }
         let is_constraint = reader.is("check") || reader.is("exclude") || reader.is("not null");
-        return is_constraint.then_some(Action::Constraint { name, references: None });
+        return is_constraint.then_some(Action::Constraint { name, foreign: None });
     }
     if reader.accept("alter") {
         let is_of_constraint = reader.accept("constraint");
@@ -228,7 +241,7 @@ fn of_mysql(mut reader: StatementReader<'_>) -> Option<ScriptOrder> {
         (false, 1) => Some(ScriptOrder::TableKeys { table, clauses }),
         (true, 2..) => Some(ScriptOrder::Following),
         // LIMIT: keys and foreign keys in one statement stay in it, behind the other keys.
-        _ => Some(ScriptOrder::Constraint { name: None, tables }),
+        _ => Some(ScriptOrder::Constraint { name: None, columns: None, tables }),
     }
 }
 

@@ -44,14 +44,15 @@ impl IndexLanes {
             let name = name.strip_prefix("building index: ").unwrap_or(&name).to_owned();
             self.stage(text_of(&rows, row, 0)?.parse().ok()?, BuildStage { name, share });
         }
+        // A leader that waits for its workers is seen at IPC.
         let sql = format!(
             "select wait_event_type, wait_event from pg_catalog.pg_stat_activity \
-             where (pid in ({pids}) or leader_pid in ({pids})) and state = 'active'"
+             where (pid in ({pids}) or leader_pid in ({pids})) and state = 'active' \
+             and wait_event_type is distinct from 'IPC'"
         );
         let rows = connection.query(&sql).ok()?;
         for row in 0..rows.len() {
             let text = |column| text_of(&rows, row, column).unwrap_or_default();
-            // COMPAT: a leader that waits for its workers is seen at IPC.
             *tally.seen.entry(postgres_wait(&text(0), &text(1))).or_default() += 1;
         }
         Some(())
