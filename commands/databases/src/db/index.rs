@@ -1,7 +1,7 @@
 //! `mh db index`: reads the command line and a file of statements, has the plan made and carried out, and says what is there and what is not.
 
 mod args;
-mod plan;
+pub mod plan;
 mod progress;
 mod report;
 mod shown;

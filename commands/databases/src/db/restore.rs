@@ -72,6 +72,7 @@ pub fn run(context: &mut Context, mut args: DbRestoreArgs) -> Result<Outcome, Fa
         looked: &archive,
         is_server_here: address.is_local(),
         hands_allowed: context.machine.hands_allowed(),
+        memory_bytes: context.machine.memory_budget_bytes(),
     };
     let job = match plan::plan(&args, &circumstances) {
         Ok(job) => job,
@@ -176,7 +177,7 @@ fn carry_out(
         scratch: work.scratch.path().to_owned(),
         connections: job.connections,
         cores,
-        index_memory: None,
+        index_memory: job.index_memory,
         chunk_bytes: job.chunk_bytes,
         into: args.into(),
         exits_on_error: args.exit_on_error,

@@ -121,7 +121,8 @@ fn why_lanes(rule: &LaneRule, at_once: usize, why_hands: &str) -> String {
     format!("{why_hands}: a lane for each, since workers of one build share its sort")
 }
 
-fn memory(asked: Option<u64>, is_postgres_here: bool, available: u64) -> (Option<u64>, &'static str) {
+/// Memory for all sorts together, and why.
+pub fn memory(asked: Option<u64>, is_postgres_here: bool, available: u64) -> (Option<u64>, &'static str) {
     match asked {
         Some(bytes) => (Some(bytes), "--memory, divided by lanes: maintenance_work_mem of each session"),
         None if is_postgres_here => (

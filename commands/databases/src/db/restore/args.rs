@@ -4,7 +4,7 @@ use super::selection::{EmissionArgs, SelectionArgs};
 use crate::db::connect::ConnectArgs;
 use clap::Args;
 use database::restore::RestoreInto;
-use mh_kit::shared_args::{ReportFormat, StandingArgs, parse_hands};
+use mh_kit::shared_args::{ReportFormat, StandingArgs, parse_hands, parse_size};
 use std::path::PathBuf;
 
 /// Examples in the help.
@@ -51,6 +51,10 @@ pub struct DbRestoreArgs {
     /// Vacuum and analyse restored tables at the end
     #[arg(long)]
     pub vacuum: bool,
+
+    /// Memory that sorts of indexes share (default: an eighth of what is free, if the server is on this host)
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, hide_short_help = true)]
+    pub memory: Option<u64>,
 
     /// Print the plan with its reasons and do nothing
     #[arg(long)]

@@ -1,6 +1,7 @@
 //! What a restore will do and why: connections, which tables are loaded in pieces, what pg_restore does. Changes nothing.
 
 use super::args::DbRestoreArgs;
+use crate::db::index;
 use crate::db::programs::ClientPrograms;
 use crew::plan::Plan;
 use database::restore::{LookedArchive, RestoreInto, RestoreTable, RowSource};
@@ -31,6 +32,8 @@ pub struct RestoreJob {
     pub connections: usize,
     /// Bytes of a piece of rows.
     pub chunk_bytes: usize,
+    /// Memory for all sorts of indexes together; none: each session has what the server gives it.
+    pub index_memory: Option<u64>,
     /// Whether the server works on this host.
     pub is_server_here: bool,
 }
@@ -51,6 +54,8 @@ pub struct RestoreCircumstances<'a> {
     pub is_server_here: bool,
     /// Cores that may be used.
     pub hands_allowed: usize,
+    /// Memory that may be used.
+    pub memory_bytes: u64,
 }
 
 /// Decides. The error is a sentence for the user that reads after "could not".
@@ -77,6 +82,8 @@ pub fn plan(args: &DbRestoreArgs, circumstances: &RestoreCircumstances<'_>) -> R
         terminal::integer(indexes as u64),
         "each as soon as its table's rows are in; keys become constraints by their index",
     );
+    let (index_memory, why_memory) = index::plan::memory(args.memory, *is_server_here, circumstances.memory_bytes);
+    plan.choose("memory", index_memory.map_or("the server's".to_owned(), terminal::bytes), why_memory);
     let others = (parts.before.len() + parts.meanwhile.len() + parts.after.len()) as u64;
     plan.choose("pg_restore", counted(others, "entry"), "schemas, functions, large objects, foreign keys, triggers");
     plan.choose("order", order(parts.in_order), order_reason(parts.in_order));
@@ -86,7 +93,7 @@ pub fn plan(args: &DbRestoreArgs, circumstances: &RestoreCircumstances<'_>) -> R
     mh_kit::sharing::explain(&mut plan);
     let chunk_bytes = (HELD_BYTES / (connections + 2)).clamp(1 << 20, 16 << 20);
     let (name, is_server_here) = (name.clone(), *is_server_here);
-    Ok(RestoreJob { plan, name, connections, chunk_bytes, is_server_here })
+    Ok(RestoreJob { plan, name, connections, chunk_bytes, index_memory, is_server_here })
 }
 
 fn order(in_order: bool) -> &'static str {
@@ -186,6 +193,7 @@ mod tests {
                 looked: &looked,
                 is_server_here: true,
                 hands_allowed: 4,
+                memory_bytes: 8 << 30,
             },
         )
     }

@@ -210,6 +210,7 @@ mod tests {
             name: "shop".to_owned(),
             connections: 2,
             chunk_bytes: 1,
+            index_memory: None,
             is_server_here: true,
         };
         let seconds = Duration::from_secs;
