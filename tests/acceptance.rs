@@ -12,6 +12,7 @@ mod db_dump;
 mod db_dump_mysql;
 mod db_index;
 mod db_restore;
+mod db_verify;
 mod digests;
 mod faults;
 mod fit;

@@ -11,6 +11,7 @@ mod progress_line;
 mod restore;
 mod scratch;
 mod stopping;
+mod verify;
 mod waits;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
@@ -21,6 +22,7 @@ use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
 use restore::DbRestoreArgs;
+use verify::DbVerifyArgs;
 
 /// The registry's line. A signal ends what the server does for us first.
 pub const ENTRY: Entry = Entry::new("db", Group::Do, Signals::Own, command, run);
@@ -47,6 +49,9 @@ enum DbOrder {
     /// Build indexes and keys, several at once
     #[command(after_help = index::EXAMPLES)]
     Index(Box<DbIndexArgs>),
+    /// Compare the rows of a PostgreSQL with an archive or another server
+    #[command(after_help = verify::EXAMPLES)]
+    Verify(Box<DbVerifyArgs>),
 }
 
 fn command() -> Command {
@@ -55,7 +60,8 @@ fn command() -> Command {
          mh db load -d sqlite:shop.db orders orders.csv.gz --header\n  \
          mh db dump -d postgres:///shop -f shop.dump\n  \
          mh db restore -d postgres:///copy shop.dump\n  \
-         mh db index -d postgres:///shop indexes.sql\n\n\
+         mh db index -d postgres:///shop indexes.sql\n  \
+         mh db verify -d postgres:///copy shop.dump\n\n\
          Exit codes: 0 done, 1 rows are missing, 2 wrong command line, no connection, no right, 130 interrupted",
     )
 }
@@ -67,5 +73,6 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         DbOrder::Dump(args) => dump::run(context, *args),
         DbOrder::Restore(args) => restore::run(context, *args),
         DbOrder::Index(args) => index::run(context, *args),
+        DbOrder::Verify(args) => verify::run(context, *args),
     }
 }

@@ -11,17 +11,21 @@ pub(crate) mod statement;
 mod table;
 mod work;
 
+pub(crate) use archive::INDEX;
 pub use archive::{ArchiveFault, ArchiveFrame, ArchiveIndex, ArchiveTable};
 pub use frames::DumpCodec;
+#[cfg(test)]
+pub(crate) use frames::digest;
 pub use session::DumpSession;
+pub(crate) use session::encoding;
 pub(crate) use source::connections_left;
 pub use source::{DumpSource, SourceTable, major};
-pub(crate) use table::text_of;
+pub(crate) use statement::CopyOut;
+pub(crate) use table::{Catalogue, text_of};
 pub use table::{CatalogueTable, TableDivision};
 
 use crate::dump::course::DumpStop;
 use crate::dump::proxy::{Offer, ProgramProxy};
-use crate::dump::table::Catalogue;
 use crate::dump::work::Board;
 use crate::dump_mysql::MySqlDumpFault;
 use crew::budget::Lease;
@@ -211,6 +215,7 @@ impl DumpRun {
         let mut leader = connect(&request.address)?;
         self.board.may_be_cancelled(&leader);
         let snapshot = request.session.begin(&mut leader)?;
+        let encoding = encoding(&mut leader)?;
         let catalogue = Arc::new(Catalogue::read(&mut leader)?);
         let offer = Offer {
             board: Arc::clone(&self.board),
@@ -236,7 +241,7 @@ impl DumpRun {
         // Its locks have kept tables as they were until here.
         drop(proxy);
         self.board.fault()?;
-        let index = archive::finish(request, partial, self.board.take_tables())?;
+        let index = archive::finish(request, partial, self.board.take_tables(), encoding)?;
         drop(parts);
         Ok(Dumped { index, progress: self.board.progress(), warnings: warnings.unwrap_or_default() })
     }

@@ -11,3 +11,4 @@ pub mod load;
 pub mod restore;
 pub mod rows;
 pub mod target;
+pub mod verify;

@@ -21,6 +21,9 @@ const SAID_BYTES: u64 = 64 << 10;
 pub struct ArchiveIndex {
     /// Of this layout.
     pub version: u32,
+    /// The encoding that rows are in, as PostgreSQL names it; empty if an older dump has not noted it.
+    #[serde(default)]
+    pub encoding: String,
     /// Tables whose rows are in frames.
     pub tables: Vec<ArchiveTable>,
 }
@@ -35,6 +38,9 @@ pub struct ArchiveTable {
     pub table: String,
     /// Its number in the source database.
     pub oid: u32,
+    /// Its columns in the order of the rows, quoted and in parentheses, as COPY has them.
+    #[serde(default)]
+    pub columns: String,
     /// The file with its rows.
     pub file: String,
     /// Its rows.
@@ -111,9 +117,14 @@ pub fn directory_of(path: &Path) -> &Path {
 }
 
 /// Puts rows in their places, writes the index, and gives the archive its name.
-pub fn finish(request: &DumpRequest, partial: &Path, tables: Vec<Arc<TableWork>>) -> Result<ArchiveIndex, DumpError> {
+pub fn finish(
+    request: &DumpRequest,
+    partial: &Path,
+    tables: Vec<Arc<TableWork>>,
+    encoding: String,
+) -> Result<ArchiveIndex, DumpError> {
     let places = places(&request.programs, partial)?;
-    let mut index = ArchiveIndex { version: INDEX_VERSION, tables: Vec::with_capacity(tables.len()) };
+    let mut index = ArchiveIndex { version: INDEX_VERSION, encoding, tables: Vec::with_capacity(tables.len()) };
     for table in tables {
         let place = places.get(&table.oid).ok_or_else(|| ArchiveFault::NoPlace(table.name.clone()))?;
         for written_by_pg_dump in ["", ".gz", ".lz4", ".zst"] {

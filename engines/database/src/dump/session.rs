@@ -19,14 +19,21 @@ pub struct DumpSession {
     pub lock_wait: Option<String>,
 }
 
-/// The same for every session.
+/// The same for every session, and for those that read rows again to compare them.
 const SETTINGS: &str = "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; \
-    set extra_float_digits = 3; set datestyle = 'ISO'; set intervalstyle = 'postgres'; set synchronize_seqscans = off; \
+    set extra_float_digits = 3; set datestyle = 'ISO'; set intervalstyle = 'postgres'; set timezone = 'UTC'; \
+    set bytea_output = 'hex'; set synchronize_seqscans = off; \
     select pg_catalog.set_config('search_path', '', false)";
 
 /// COMPAT: pg_dump writes rows in the encoding of the database, and says so in the archive.
 pub const ENCODING_OF_SERVER: &str =
     "select pg_catalog.set_config('client_encoding', pg_catalog.current_setting('server_encoding'), false)";
+
+/// The encoding of a session that was set up.
+pub fn encoding(connection: &mut Connection) -> Result<String, DumpError> {
+    let rows = connection.query("show client_encoding").map_err(DumpError::server("ask for the encoding"))?;
+    Ok(table::text_of(&rows, 0, 0).unwrap_or_default())
+}
 
 impl DumpSession {
     /// Begins the transaction whose snapshot all others share; its name.

@@ -77,7 +77,12 @@ impl TableWork {
         path: PathBuf,
     ) -> Result<Self, DumpError> {
         let file = File::create_new(&path).map_err(DumpError::file("create", &path))?;
-        let entry = ArchiveTable { table: copy.table.to_owned(), oid, ..ArchiveTable::default() };
+        let entry = ArchiveTable {
+            table: copy.table.to_owned(),
+            oid,
+            columns: copy.columns.to_owned(),
+            ..ArchiveTable::default()
+        };
         Ok(Self {
             name: copy.table.to_owned(),
             columns: copy.columns.to_owned(),

@@ -1,0 +1,2 @@
+# The short help fits one screen.
+mh db verify -h
