@@ -9,6 +9,7 @@ mod corpus_made;
 mod crew;
 mod db;
 mod db_dump;
+mod db_dump_faults;
 mod db_dump_mysql;
 mod db_index;
 mod db_restore;
