@@ -1,5 +1,8 @@
-//! The db suite: `mh db load` against psql's \copy, the mariadb client and sqlite3, on throw-away servers in memory. A run empties the table first, which is not ours alone to do, so both do it.
+//! The db suite: `mh db load` against psql's \copy, the mariadb client and sqlite3, on throw-away servers in memory; the rows of `archives` beside it. A run empties the table first, which is not ours alone
+//! to do, so both do it.
 //! Makes the data; judges nothing.
+
+mod archives;
 
 use super::judge::Target;
 use super::measure::{Tool, Verify};
@@ -13,7 +16,7 @@ const PACKAGES: &[Packaged] =
     &[("time", "time"), ("psql", "postgresql"), ("mariadbd", "mariadb-server"), ("sqlite3", "sqlite3")];
 
 const RIVALS: &[machine::Asked<'_>] =
-    &[("psql", &["--version"]), ("mariadb", &["--version"]), ("sqlite3", &["--version"])];
+    &[("psql", &["--version"]), ("pg_dump", &["--version"]), ("mariadb", &["--version"]), ("sqlite3", &["--version"])];
 
 /// The numbers, with 2 cores: text, CSV with quoted line ends, one connection.
 const TEXT: f64 = 0.6;
@@ -47,6 +50,12 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     let rows = if arguments.quick { ROWS_QUICK } else { ROWS };
     let script = SCRIPT.replace("DIRECTORY", &directory.display().to_string()).replace("ROWS", &rows.to_string());
     shell(&script)?;
+    let wants_archives = archives::cases(mh, &directory).iter().any(|case| arguments.wants(&case.name, case.corpus));
+    if wants_archives {
+        let place = directory.display().to_string();
+        let script = archives::SCRIPT.replace("DIRECTORY", &place).replace("ROWS", &rows.to_string()).replace("MH", mh);
+        println!("{}", shell(&format!("set -e; cd '{place}'\n{script}"))?);
+    }
     let described = format!(
         "- {rows} rows of 8 columns as CSV, every fifth with a quoted line end, and as COPY's text; in memory (tmpfs)\n"
     );
@@ -112,14 +121,15 @@ fn cases(mh: &str, directory: &Path) -> Vec<Case> {
         vec![Rival { tool: line("sqlite3", by_import), target: Target::none() }],
         Verify::Exit,
     );
-    vec![
+    let loads = vec![
         postgres_case("load csv", "a.csv --header", "a.csv' csv header", Target::must(CSV)),
         postgres_case("load csv -j1", "a.csv --header -j1", "a.csv' csv header", Target::must(ONE_CONNECTION)),
         postgres_case("load text", "a.tsv", "a.tsv'", Target::must(TEXT)),
         postgres_case("load text -j1", "a.tsv -j1", "a.tsv'", Target::must(ONE_CONNECTION)),
         mariadb,
         sqlite,
-    ]
+    ];
+    loads.into_iter().chain(archives::cases(mh, directory)).collect()
 }
 
 /// LIMIT: servers are given two minutes to answer. PostgreSQL refuses root.

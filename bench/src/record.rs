@@ -251,7 +251,7 @@ archive of ours is at most 1 % larger.
 
 /// How the db suite measures.
 pub const HOW_DB: &str = "Every run is in raw.csv. Wall times are medians (min-max) in seconds of fresh processes, ours and the rival's in turn, another one first in each round, after a
-round that is not counted; CPU seconds and peak memory (MB) are the client's, from time(1). Servers and files are in memory, nothing is synced; each run empties the table first. The server does most
+round that is not counted; CPU seconds and peak memory (MB) are the client's, from time(1). Servers and files are in memory, nothing is synced; each load empties its table first, and indexes are dropped outside of the time. The server does most
 of the work, so a busy machine flatters whoever has more connections: run it on a quiet one. Ratios are our wall time to the rival's: of the medians, and the median over rounds. A target is met only
 where both ratios meet it.
 ";
