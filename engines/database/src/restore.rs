@@ -9,6 +9,7 @@ mod ledger;
 mod making;
 mod order;
 mod program;
+mod reread;
 mod tables;
 mod work;
 
@@ -65,6 +66,8 @@ pub struct RestoreRequest {
     pub exits_on_error: bool,
     /// Whether tables are vacuumed and analysed at the end.
     pub vacuums: bool,
+    /// Whether rows are read again at the end, and compared with `mh.index`.
+    pub verifies: bool,
 }
 
 /// What a restore may find in the database.
@@ -198,6 +201,8 @@ pub enum RestorePhase {
     After,
     /// Tables are vacuumed.
     Vacuum,
+    /// Rows are read again.
+    Verify,
 }
 
 /// How far a restore is.
@@ -395,6 +400,7 @@ impl RestoreRun {
         let waits = self.rows_and_indexes(&running)?;
         self.after(&running)?;
         self.vacuum(&running)?;
+        self.verify(&running)?;
         let failed = |cause| RestoreError::Server { what: "remove what was noted".to_owned(), cause };
         ledger::remove(&mut running.leader.lock()).map_err(failed)?;
         let remarks = running.remarks.into_inner();
@@ -523,6 +529,17 @@ impl RestoreRun {
             }
         });
         self.board.end()
+    }
+
+    fn verify(&self, running: &Running<'_>) -> Result<(), RestoreError> {
+        if !running.request.verifies {
+            return Ok(());
+        }
+        self.board.enter(RestorePhase::Verify);
+        let tables = &running.looked.parts.tables;
+        let differences = reread::differences(running.request, tables, &self.board, running.lease)?;
+        running.faults.lock().extend(differences);
+        Ok(())
     }
 
     fn vacuum_some(&self, running: &Running<'_>, next: &AtomicUsize) -> Result<(), RestoreError> {

@@ -180,6 +180,7 @@ impl Place {
             into: RestoreInto::Empty,
             exits_on_error: false,
             vacuums: false,
+            verifies: archive.join("mh.index").exists(),
         };
         Restore { request, selection: Vec::new() }
     }

@@ -182,6 +182,7 @@ fn carry_out(
         into: args.into(),
         exits_on_error: args.exit_on_error,
         vacuums: args.vacuum,
+        verifies: args.verify,
     };
     let progress = progress::start(context, work.address.database().unwrap_or(work.address.user()), &work.run);
     let (begin, cpu_before) = (Instant::now(), process_cpu_ns());

@@ -57,6 +57,8 @@ pub struct RestoreParts {
     pub after: Vec<u64>,
     /// Whether tables were there before, with the constraints that they have: they are filled one after the other.
     pub in_order: bool,
+    /// Whether there is an index to verify by.
+    pub is_indexed: bool,
     /// What is odd about the archive.
     pub warnings: Vec<String>,
 }
@@ -76,6 +78,7 @@ pub fn divide(
     let (index, warning) = read_index(archive)?;
     let mut parts = RestoreParts {
         settings: settings(&script.prelude),
+        is_indexed: !index.is_empty(),
         warnings: warning.into_iter().collect(),
         ..RestoreParts::default()
     };

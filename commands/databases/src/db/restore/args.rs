@@ -52,6 +52,10 @@ pub struct DbRestoreArgs {
     #[arg(long)]
     pub vacuum: bool,
 
+    /// Read all rows again at the end and compare them with what mh db dump has noted; costs about 0.7 of a dump
+    #[arg(long, conflicts_with = "into_existing")]
+    pub verify: bool,
+
     /// Memory that sorts of indexes share (default: an eighth of what is free, if the server is on this host)
     #[arg(long, value_name = "SIZE", value_parser = parse_size, hide_short_help = true)]
     pub memory: Option<u64>,

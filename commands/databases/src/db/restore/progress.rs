@@ -28,6 +28,7 @@ fn phase_name(phase: RestorePhase) -> &'static str {
         RestorePhase::Rows => "rows and indexes",
         RestorePhase::After => "foreign keys, triggers and views",
         RestorePhase::Vacuum => "vacuum",
+        RestorePhase::Verify => "rows are read again",
     }
 }
 
