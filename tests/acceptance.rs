@@ -29,7 +29,6 @@ mod numa;
 mod old_names;
 mod package;
 mod place;
-mod postgres;
 mod prefault;
 mod progress;
 mod sources;

@@ -1,11 +1,10 @@
 //! `mh db restore` against a real PostgreSQL: what pg_dump and we have written comes back, whatever ends a restore in between.
 
-use crate::place::{Running, binary, names_in, said, wait_until};
-use crate::postgres::PostgresPlace;
+use crate::place::{Running, names_in, said, wait_until};
+use crate::sources::PostgresSource;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::process::{Command, Stdio};
-use testkit::program::Exit;
+use testkit::program::{Exit, ProgramOutcome};
 
 const SCHEMA: &str = r#"
 create schema "Odd.Schema";
@@ -34,13 +33,17 @@ union all select 'ledger', count(*), 0 from pg_namespace where nspname = 'mh_res
 order by 1"#;
 
 /// A server with a database, and an archive `d` of it, of which pg_dump has written all.
-fn dumped(schema: &str, options: &[&str]) -> Option<PostgresPlace> {
-    let source = PostgresPlace::start(&[])?;
+fn dumped(schema: &str, options: &[&str]) -> Option<PostgresSource> {
+    let source = PostgresSource::start(&[])?;
     source.sql("postgres", schema);
     let words = ["-Fd", "-f", "d", "postgres"].into_iter().chain(options.iter().copied());
     source.program("pg_dump").run(words, b"").expect("it starts").stdout_of_success();
     source.sql("postgres", "create database copy");
     Some(source)
+}
+
+fn restore(source: &PostgresSource, address: &str, words: &[&str]) -> ProgramOutcome {
+    source.db(&[&["restore", "-d", address], words].concat(), b"")
 }
 
 /// As many rows as take some seconds, with indexes.
@@ -50,14 +53,11 @@ const MUCH: &str = "create table big as select i, repeat(md5(i::text), 20) s fro
 const OF_MUCH: &str = "select count(*), sum(hashtext(big::text)::bigint), (select count(*) from pg_indexes where tablename = 'big') from big";
 
 /// A restore of `d` on its own.
-fn start(source: &PostgresPlace, words: &[&str]) -> Running {
-    let mut command = Command::new(binary());
-    command.args(["db", "restore", "-q", "d", "-d", &source.address("copy")]).args(words);
-    command.current_dir(source.place.directory()).env("TMPDIR", source.place.directory()).env_remove("XDG_RUNTIME_DIR");
-    Running { child: command.stderr(Stdio::null()).spawn().expect("it starts") }
+fn start(source: &PostgresSource, words: &[&str]) -> Running {
+    source.start_db(&[&["restore", "-q", "d", "-d", &source.address("copy")], words].concat())
 }
 
-fn active(source: &PostgresPlace) -> String {
+fn active(source: &PostgresSource) -> String {
     let sql =
         "select count(*) from pg_stat_activity where datname = 'copy' and state <> 'idle' and pid <> pg_backend_pid()";
     source.sql("postgres", sql).trim().to_owned()
@@ -66,7 +66,7 @@ fn active(source: &PostgresPlace) -> String {
 #[test]
 fn an_archive_comes_back_whole() {
     let Some(source) = dumped(SCHEMA, &[]) else { return };
-    let outcome = source.mh("restore", &source.address("copy"), &["d", "--report=json", "--vacuum"]);
+    let outcome = restore(&source, &source.address("copy"), &["d", "--report=json", "--vacuum"]);
     assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
     let text = said(&outcome);
     let report = text.lines().find(|line| line.starts_with('{')).expect("a report");
@@ -78,14 +78,14 @@ fn an_archive_comes_back_whole() {
         "select count(*) from pg_class where relname = 'events' and relallvisible = relpages and reltuples = 20000";
     assert_eq!(source.sql("copy", vacuumed).trim(), "1");
     assert_eq!(source.place.names(), ["d"], "nothing else is left");
-    let again = source.mh("restore", &source.address("copy"), &["d"]);
+    let again = restore(&source, &source.address("copy"), &["d"]);
     assert_eq!(again.exit, Exit::Code(2), "{}", said(&again));
     assert!(
         said(&again).contains("the database is not empty: it has 5 tables, views and sequences"),
         "{}",
         said(&again)
     );
-    let again = source.mh("restore", &source.address("copy"), &["d", "--clean", "-j1"]);
+    let again = restore(&source, &source.address("copy"), &["d", "--clean", "-j1"]);
     assert_eq!(again.exit, Exit::Code(0), "{}", said(&again));
     assert_eq!(source.sql("copy", FINGERPRINT), source.sql("postgres", FINGERPRINT));
 }
@@ -97,7 +97,7 @@ fn options_select_what_pg_restore_selects() {
         source.sql("postgres", &format!("drop database if exists {database}"));
         source.sql("postgres", &format!("create database {database}"));
         let words: Vec<&str> = ["d"].into_iter().chain(words.iter().copied()).collect();
-        let outcome = source.mh("restore", &source.address(database), &words);
+        let outcome = restore(&source, &source.address(database), &words);
         assert_eq!(outcome.exit, Exit::Code(0), "{words:?}: {}", said(&outcome));
         let sql = "select string_agg(relname || ' ' || reltuples, ', ' order by relname) from pg_class where relkind in ('r', 'm') \
             and relnamespace in (select oid from pg_namespace where nspname in ('public', 'Odd.Schema'))";
@@ -112,7 +112,7 @@ fn options_select_what_pg_restore_selects() {
     assert_eq!(restored("a", &["-n", "public", "--no-owner", "-x"]), "events 20000, parent 500, seen 500");
     // Rows alone, into tables that are there with their keys: those that others refer to first.
     restored("b", &["--schema-only"]);
-    let outcome = source.mh("restore", &source.address("b"), &["d", "--data-only"]);
+    let outcome = restore(&source, &source.address("b"), &["d", "--data-only"]);
     assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
     assert_eq!(source.sql("b", "select count(*) from events join parent on parent.id = who").trim(), "20000");
 }
@@ -135,7 +135,7 @@ fn a_refused_statement_is_named_and_the_rest_is_restored() {
     std::fs::copy(source.place.path(rows("d")), source.place.path(rows("e"))).expect("ours");
     source.sql("postgres", "alter table b owner to postgres; drop role somebody");
     source.sql("postgres", "create database c2");
-    let outcome = source.mh("restore", &source.address("copy"), &["e"]);
+    let outcome = restore(&source, &source.address("copy"), &["e"]);
     assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
     let text = said(&outcome);
     assert!(
@@ -143,7 +143,7 @@ fn a_refused_statement_is_named_and_the_rest_is_restored() {
         "{text}"
     );
     assert_eq!(source.sql("copy", "select (select count(*) from a), (select count(*) from b)").trim(), "3|1");
-    let outcome = source.mh("restore", &source.address("c2"), &["e", "--exit-on-error"]);
+    let outcome = restore(&source, &source.address("c2"), &["e", "--exit-on-error"]);
     assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
     assert!(said(&outcome).contains("somebody"), "{}", said(&outcome));
 }
@@ -165,9 +165,9 @@ fn a_killed_restore_leaves_nothing_running_and_goes_on() {
             assert_eq!(status.code(), Some(128 + signal.as_raw()), "{signal:?}");
         }
         wait_until("nothing runs on the server", || active(&source) == "0");
-        let again = source.mh("restore", &source.address("copy"), &["d"]);
+        let again = restore(&source, &source.address("copy"), &["d"]);
         assert_eq!(again.exit, Exit::Code(2), "{}", said(&again));
-        let outcome = source.mh("restore", &source.address("copy"), &["d", "--resume", "-j3"]);
+        let outcome = restore(&source, &source.address("copy"), &["d", "--resume", "-j3"]);
         assert_eq!(outcome.exit, Exit::Code(0), "{signal:?}: {}", said(&outcome));
         assert_eq!(source.sql("copy", OF_MUCH), source.sql("postgres", OF_MUCH), "{signal:?}");
         source.sql("postgres", "drop database copy");
@@ -185,7 +185,7 @@ fn a_server_that_is_stopped_in_between_is_reported() {
     let end = "select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = 'copy'";
     source.sql("postgres", end);
     assert_eq!(running.child.wait().expect("ours").code(), Some(1));
-    let outcome = source.mh("restore", &source.address("copy"), &["d", "--resume"]);
+    let outcome = restore(&source, &source.address("copy"), &["d", "--resume"]);
     assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
     assert_eq!(source.sql("copy", OF_MUCH), source.sql("postgres", OF_MUCH));
 }

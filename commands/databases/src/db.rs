@@ -3,6 +3,7 @@
 
 mod connect;
 mod dump;
+mod hands;
 mod index;
 mod load;
 mod option_list;

@@ -11,17 +11,16 @@ mod shown;
 pub use args::{DbDumpArgs, EXAMPLES};
 
 use super::connect::{self, ServerSurroundings};
+use super::hands::ServedRun;
 use super::programs;
 use super::scratch::private_directory;
 use super::stopping::EndingSignals;
 use ::load::cost::{ServerMeter, server_behind};
-use crew::budget::{Lease, Request, Waiting};
 use database::dump::{DumpError, DumpRequest, DumpRun};
 use database::target::Database;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::show_plan;
-use mh_kit::sharing::{self, Shared};
 use plan::{DumpCircumstances, DumpJob, PART_BYTES};
 use report::DumpEnd;
 use std::os::fd::AsFd;
@@ -126,7 +125,9 @@ fn carry_out(
 ) -> Result<Outcome, Failure> {
     let sockets = private_directory().map_err(|message| Failure::Environment { command: NAME, message })?;
     let job = &work.job;
-    let (shared, lease) = lease(context, args, &job.plan.purpose, job.connections, job.is_server_here);
+    let a_hand = if job.is_server_here { 1 } else { CONNECTIONS_A_HAND };
+    let served = ServedRun { command: NAME, purpose: &job.plan.purpose, connections: job.connections, a_hand };
+    let (shared, lease) = served.lease(context, &args.standing);
     let request = DumpRequest {
         address: work.address.clone(),
         selection: args.selection(),
@@ -182,23 +183,3 @@ fn is_by_signal(error: &DumpError) -> bool {
 
 /// LIMIT: connections to another host that share a hand: they compress for a third of the time.
 const CONNECTIONS_A_HAND: usize = 3;
-
-fn lease(
-    context: &Context,
-    args: &DbDumpArgs,
-    purpose: &str,
-    connections: usize,
-    is_server_here: bool,
-) -> (Shared, Box<dyn Lease>) {
-    let (priority, weight) = (args.standing.priority().class(), args.standing.weight());
-    let a_hand = if is_server_here { 1 } else { CONNECTIONS_A_HAND };
-    let useful_width = connections.div_ceil(a_hand);
-    let shared = sharing::budget(context, useful_width, priority);
-    if let Some(why) = &shared.why_alone {
-        sharing::tell_why_alone(context, NAME, why);
-    }
-    let what = format!("db: {purpose}");
-    let lease = shared.budget.lease(Request { priority, weight, useful_width, what });
-    let lease = if a_hand > 1 { Box::new(Waiting::on(lease, a_hand)) as Box<dyn Lease> } else { lease };
-    (shared, lease)
-}

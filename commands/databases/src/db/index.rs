@@ -9,16 +9,16 @@ mod shown;
 pub use args::{DbIndexArgs, EXAMPLES};
 
 use super::connect::{self, NamedDatabase, ServerSurroundings};
+use super::hands::ServedRun;
 use super::stopping::EndingSignals;
 use ::load::cost::{ServerMeter, server_behind};
-use crew::budget::{Lease, Request, Waiting};
+use crew::budget::Lease;
 use database::indexes::{self, AfterFailure, IndexLanes, IndexWork, LaneStop, Present, Rebuild, ScriptDialect};
 use database::load::WaitTally;
 use database::target::Database;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::show_plan;
-use mh_kit::sharing::{self, Shared};
 use parking_lot::{Condvar, Mutex};
 use plan::{IndexCircumstances, IndexPlan};
 use report::IndexMeasures;
@@ -187,7 +187,10 @@ fn carry_out(
     let server = looked_at.and_then(|connection| server_behind(connection.as_fd()));
     // Without the right to see it, there is no figure.
     let mut meter = server.and_then(|pid| ServerMeter::open(pid).ok());
-    let (shared, lease) = lease(context, args, &run.job);
+    let job = &run.job;
+    let a_hand = if job.is_server_here { 1 } else { BUILDS_A_HAND };
+    let served = ServedRun { command: NAME, purpose: &job.plan.purpose, connections: job.rule.hands, a_hand };
+    let (shared, lease) = served.lease(context, &args.standing);
     let progress = progress::start(context, run.address.database().unwrap_or(run.address.user()), &lanes);
     let begin = Instant::now();
     lanes.add(std::mem::take(&mut run.job.work.jobs));
@@ -242,17 +245,3 @@ fn in_lanes(lanes: &IndexLanes, address: &ServerAddress, looking: Connection, le
 
 /// LIMIT: builds on another host that share a hand: they compute nothing here.
 const BUILDS_A_HAND: usize = 16;
-
-fn lease(context: &Context, args: &DbIndexArgs, job: &IndexPlan) -> (Shared, Box<dyn Lease>) {
-    let (priority, weight) = (args.standing.priority().class(), args.standing.weight());
-    let a_hand = if job.is_server_here { 1 } else { BUILDS_A_HAND };
-    let useful_width = job.rule.hands.div_ceil(a_hand);
-    let shared = sharing::budget(context, useful_width, priority);
-    if let Some(why) = &shared.why_alone {
-        sharing::tell_why_alone(context, NAME, why);
-    }
-    let what = format!("db: {}", job.plan.purpose);
-    let lease = shared.budget.lease(Request { priority, weight, useful_width, what });
-    let lease = if a_hand > 1 { Box::new(Waiting::on(lease, a_hand)) as Box<dyn Lease> } else { lease };
-    (shared, lease)
-}

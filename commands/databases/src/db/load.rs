@@ -11,16 +11,16 @@ mod verdict;
 pub use args::{DbLoadArgs, EXAMPLES};
 
 use super::connect::{self, ServerSurroundings};
+use super::hands::ServedRun;
 use super::stopping::EndingSignals;
 use ::load::cost::{ServerMeter, server_behind};
-use crew::budget::{Lease, Request, Waiting};
+use crew::budget::Lease;
 use database::error::LoadFailure;
 use database::load::{LoadControl, LoadOutcome, Rejects, TableLoad, run as load_table};
 use database::target::{TableRequest, TableTarget};
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::show_plan;
-use mh_kit::sharing::{self, Shared};
 use plan::LoadJob;
 use rejected::RejectFile;
 use std::os::fd::AsFd;
@@ -97,7 +97,9 @@ fn carry_out(
     let rejects = rejects.map_err(|message| Failure::Environment { command: NAME, message })?;
     let control = Arc::new(LoadControl::new(job.connections));
     signals.end(Arc::clone(&control)).map_err(mh_kit::context::signal_failure)?;
-    let (shared, lease) = lease(context, args, &job);
+    let a_hand = if job.is_server_here { 1 } else { CONNECTIONS_A_HAND };
+    let served = ServedRun { command: NAME, purpose: &job.plan.purpose, connections: job.connections, a_hand };
+    let (shared, lease) = served.lease(context, &args.standing);
     let progress = progress::start(context, &job, &control);
     let outcome = with_rejects(&job, rejects.as_ref(), args, |rejects| {
         load_with(&job, rejects, lease.as_ref(), &control, looking)
@@ -149,17 +151,3 @@ fn load_with(
 
 /// LIMIT: connections to another host that share a hand: they compute a thirtieth of the time.
 const CONNECTIONS_A_HAND: usize = 8;
-
-fn lease(context: &Context, args: &DbLoadArgs, job: &LoadJob) -> (Shared, Box<dyn Lease>) {
-    let (priority, weight) = (args.standing.priority().class(), args.standing.weight());
-    let a_hand = if job.is_server_here { 1 } else { CONNECTIONS_A_HAND };
-    let useful_width = job.connections.div_ceil(a_hand);
-    let shared = sharing::budget(context, useful_width, priority);
-    if let Some(why) = &shared.why_alone {
-        sharing::tell_why_alone(context, NAME, why);
-    }
-    let what = format!("db: {}", job.plan.purpose);
-    let lease = shared.budget.lease(Request { priority, weight, useful_width, what });
-    let lease = if a_hand > 1 { Box::new(Waiting::on(lease, a_hand)) as Box<dyn Lease> } else { lease };
-    (shared, lease)
-}

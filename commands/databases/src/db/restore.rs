@@ -10,11 +10,11 @@ mod shown;
 pub use args::{DbRestoreArgs, EXAMPLES};
 
 use super::connect::{self, ServerSurroundings};
+use super::hands::ServedRun;
 use super::programs::{self, ClientPrograms};
 use super::scratch::private_directory;
 use super::stopping::EndingSignals;
 use ::load::cost::{ServerMeter, server_behind};
-use crew::budget::{Lease, Request, Waiting};
 use database::restore::{
     ArchiveReader, LookedArchive, RestoreError, RestoreRequest, RestoreRun, RestoreTarget, Section,
 };
@@ -22,7 +22,6 @@ use database::target::Database;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::show_plan;
-use mh_kit::sharing::{self, Shared};
 use plan::{RestoreCircumstances, RestoreJob};
 use report::RestoreEnd;
 use std::os::fd::AsFd;
@@ -168,7 +167,10 @@ fn carry_out(
     drop(looking);
     let job = &work.job;
     let cores = context.machine.hands_allowed();
-    let (shared, lease) = lease(context, args, job, cores);
+    // A server on this host works on its cores, and waits between.
+    let a_hand = if job.is_server_here { job.connections.div_ceil(cores) } else { CONNECTIONS_A_HAND_ELSEWHERE };
+    let served = ServedRun { command: NAME, purpose: &job.plan.purpose, connections: job.connections, a_hand };
+    let (shared, lease) = served.lease(context, &args.standing);
     let request = RestoreRequest {
         address: work.address.clone(),
         programs: work.programs.directory.clone(),
@@ -215,18 +217,3 @@ fn is_by_signal(error: &RestoreError) -> bool {
 
 /// LIMIT: connections to another host that share a hand: they decompress for a part of the time.
 const CONNECTIONS_A_HAND_ELSEWHERE: usize = 4;
-
-fn lease(context: &Context, args: &DbRestoreArgs, job: &RestoreJob, cores: usize) -> (Shared, Box<dyn Lease>) {
-    let (priority, weight) = (args.standing.priority().class(), args.standing.weight());
-    // A server on this host works on its cores, and waits between.
-    let a_hand = if job.is_server_here { job.connections.div_ceil(cores) } else { CONNECTIONS_A_HAND_ELSEWHERE };
-    let useful_width = job.connections.div_ceil(a_hand);
-    let shared = sharing::budget(context, useful_width, priority);
-    if let Some(why) = &shared.why_alone {
-        sharing::tell_why_alone(context, NAME, why);
-    }
-    let what = format!("db: {}", job.plan.purpose);
-    let lease = shared.budget.lease(Request { priority, weight, useful_width, what });
-    let lease = if a_hand > 1 { Box::new(Waiting::on(lease, a_hand)) as Box<dyn Lease> } else { lease };
-    (shared, lease)
-}

@@ -9,9 +9,10 @@ mod shown;
 pub use args::{DbVerifyArgs, EXAMPLES};
 
 use super::connect::{self, ServerSurroundings};
+use super::hands::ServedRun;
 use super::stopping::EndingSignals;
 use args::TypedSide;
-use crew::budget::{Lease, Request, Waiting};
+use crew::budget::Lease;
 use database::dump::{DumpError, DumpProgress};
 use database::target::Database;
 use database::verify::{
@@ -20,7 +21,6 @@ use database::verify::{
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::show_plan;
-use mh_kit::sharing::{self, Shared};
 use plan::{ReadServerFacts, SideFacts, VerifyPlan};
 use report::VerifyEnd;
 use shown::TablesShown;
@@ -198,7 +198,14 @@ fn carry_out(
         .end_with(move || stopped.iter().for_each(|reading| reading.stop()))
         .map_err(mh_kit::context::signal_failure)?;
     let is_here = sides.iter().all(|side| !matches!(side, Side::Server { is_here: false, .. }));
-    let (shared, lease) = lease(context, args, job, is_here);
+    let a_hand = if is_here { 1 } else { CONNECTIONS_A_HAND };
+    let served = ServedRun {
+        command: NAME,
+        purpose: &job.plan.purpose,
+        connections: job.connections.iter().sum(),
+        a_hand: a_hand,
+    };
+    let (shared, lease) = served.lease(context, &args.standing);
     let read = move || {
         let all = readings.iter().map(|reading| reading.progress());
         all.fold(DumpProgress::default(), |sum, one| together(&sum, &one))
@@ -280,17 +287,3 @@ fn failed(context: &Context, side: &Side, error: &DumpError, signals: &EndingSig
 
 /// LIMIT: connections to another host that share a hand: they compute a tenth of the time.
 const CONNECTIONS_A_HAND: usize = 8;
-
-fn lease(context: &Context, args: &DbVerifyArgs, job: &VerifyPlan, is_here: bool) -> (Shared, Box<dyn Lease>) {
-    let (priority, weight) = (args.standing.priority().class(), args.standing.weight());
-    let a_hand = if is_here { 1 } else { CONNECTIONS_A_HAND };
-    let useful_width = job.connections.iter().sum::<usize>().div_ceil(a_hand).max(1);
-    let shared = sharing::budget(context, useful_width, priority);
-    if let Some(why) = &shared.why_alone {
-        sharing::tell_why_alone(context, NAME, why);
-    }
-    let what = format!("db: {}", job.plan.purpose);
-    let lease = shared.budget.lease(Request { priority, weight, useful_width, what });
-    let lease = if a_hand > 1 { Box::new(Waiting::on(lease, a_hand)) as Box<dyn Lease> } else { lease };
-    (shared, lease)
-}

@@ -1,13 +1,23 @@
 //! What a server was seen at while it worked for us, in words, and whether that bound the run.
 
+use ::load::cost::ServerCost;
 use database::load::{ServerWait, WaitTally};
 use mh_kit::report::counted;
+use std::time::Duration;
 
 /// LIMIT: what a server was seen at that is shown.
 const SEEN_MAX: usize = 4;
 
 /// LIMIT: fewer looks at the server show nothing.
 const LOOKS_LEAST: u64 = 5;
+
+/// What a run cost the server, if that may be seen.
+pub fn cost_text(cost: Option<&ServerCost>) -> String {
+    let Some(cost) = cost else { return "its CPU time cannot be seen from here".to_owned() };
+    let cores = cost.cpu_ns() as f64 / cost.elapsed_ns.max(1) as f64;
+    let time = terminal::duration(Duration::from_nanos(cost.cpu_ns()));
+    format!("{time} of CPU time, {} cores", terminal::four_digits(cores))
+}
 
 /// What it was seen at most often.
 pub fn seen(waits: &WaitTally) -> String {

@@ -9,7 +9,8 @@ pub use args::MySqlDumpArgs;
 use super::args::DbDumpArgs;
 use super::plan::PART_BYTES;
 use super::report::{self, DumpEnd};
-use super::{NAME, NOT_BEGUN, is_by_signal, lease, progress, shown, usage};
+use super::{CONNECTIONS_A_HAND, NAME, NOT_BEGUN, is_by_signal, progress, shown, usage};
+use crate::db::hands::ServedRun;
 use crate::db::scratch::private_directory;
 use crate::db::stopping::EndingSignals;
 use ::load::cost::{ServerMeter, server_behind};
@@ -102,7 +103,9 @@ fn carry_out(
     signals: &EndingSignals,
 ) -> Result<Outcome, Failure> {
     let job = &work.job;
-    let (shared, lease) = lease(context, args, &job.plan.purpose, job.connections, job.is_server_here);
+    let a_hand = if job.is_server_here { 1 } else { CONNECTIONS_A_HAND };
+    let served = ServedRun { command: NAME, purpose: &job.plan.purpose, connections: job.connections, a_hand };
+    let (shared, lease) = served.lease(context, &args.standing);
     let run = Arc::clone(&work.run);
     let label = work.request.address.database().unwrap_or_default();
     let progress = progress::start(context, label, move || run.progress());

@@ -1,5 +1,6 @@
 //! `--report`: what a dump read and wrote, where its time went, what it cost, and what bound it.
 
+use crate::db::waits::cost_text;
 use ::load::cost::ServerCost;
 use database::dump::{DumpClocks, DumpCodec, DumpProgress};
 use mh_kit::context::Context;
@@ -89,14 +90,7 @@ fn time_rows(end: &DumpEnd<'_>) -> Vec<(String, String)> {
         share(clocks.waiting_for_work),
         share(clocks.waiting_for_hands)
     );
-    let server = match &end.cost {
-        Some(cost) => {
-            let cores = cost.cpu_ns() as f64 / cost.elapsed_ns.max(1) as f64;
-            let time = terminal::duration(Duration::from_nanos(cost.cpu_ns()));
-            format!("{time} of CPU time, {} cores", terminal::four_digits(cores))
-        }
-        None => "its CPU time cannot be seen from here".to_owned(),
-    };
+    let server = cost_text(end.cost.as_ref());
     let written =
         format!("{} in {}, {}", terminal::bytes(progress.written), counted(end.frames, "frame"), end.codec.name());
     let own = format!("{} of CPU time, without {}", terminal::duration(end.client_cpu), end.program);

@@ -1,7 +1,7 @@
 //! `--report`: what a restore loaded and made, where its time went, what it cost, and what bound it.
 
 use super::plan::RestoreJob;
-use crate::db::waits::{bound_by_server, forced_checkpoints, seen, wait_name};
+use crate::db::waits::{bound_by_server, cost_text, forced_checkpoints, seen, wait_name};
 use ::load::cost::ServerCost;
 use database::restore::{RestoreClocks, Restored};
 use mh_kit::context::Context;
@@ -83,14 +83,7 @@ fn time_rows(end: &RestoreEnd<'_>) -> Vec<(String, String)> {
         share(clocks.waiting_for_work),
         share(clocks.waiting_for_hands)
     );
-    let server = match &end.cost {
-        Some(cost) => {
-            let cores = cost.cpu_ns() as f64 / cost.elapsed_ns.max(1) as f64;
-            let time = terminal::duration(Duration::from_nanos(cost.cpu_ns()));
-            format!("{time} of CPU time, {} cores", terminal::four_digits(cores))
-        }
-        None => "its CPU time cannot be seen from here".to_owned(),
-    };
+    let server = cost_text(end.cost.as_ref());
     let mut rows = vec![
         (counted(end.job.connections as u64, "connection"), spent),
         ("this program".to_owned(), format!("{} of CPU time, without pg_restore", terminal::duration(end.client_cpu))),
