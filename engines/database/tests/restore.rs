@@ -400,3 +400,38 @@ fn damage_is_named_and_ends_the_restore() {
     assert!(damage("d4", place.foreign("d4", &["-Z1"]), &half).len() > 5);
     assert!(damage("d5", place.foreign("d5", &["-Z0"]), &half).contains("ends before the line"));
 }
+
+#[test]
+fn rows_keep_their_meaning_whatever_the_encodings_are() {
+    let Some(place) = Place::start() else { return };
+    let make = "create table \"tést\" (\"é\" text primary key); insert into \"tést\" values ('é'), ('ü'); \
+        create table plain (v text, n int); insert into plain select 'ß' || i, i from generate_series(1, 500) i; \
+        create index on plain (v)";
+    let ask = "select (select string_agg(\"é\", ',' order by \"é\") from \"tést\"), \
+        (select count(*) || ' ' || min(v) from plain), (select count(*) from pg_indexes where schemaname = 'public')";
+    for encoding in ["latin1", "sql_ascii"] {
+        let encoded = |name: &str, encoding: &str| {
+            let sql = format!("create database {name} encoding '{encoding}' template template0 locale 'C'");
+            place.connection("postgres").execute(&sql).expect("it is made");
+        };
+        let source = format!("from_{encoding}");
+        encoded(&source, encoding);
+        place.connection(&source).execute(make).expect("it is made");
+        let expected = shown(&place.connection(&source).query(ask).expect("an answer"));
+        assert!(expected[0].starts_with("é,ü 500 ß1"), "{expected:?}");
+        let archive = place.directory.path().join(&source);
+        let mut dump = Command::new(programs().join("pg_dump"));
+        dump.args(["-Fd", "-h"]).arg(place.server.directory()).args(["-p", &place.server.port().to_string()]);
+        let output = dump.args(["-U", "postgres", "-f"]).arg(&archive).arg(&source).output().expect("pg_dump runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        for target in [encoding, "utf8"] {
+            let database = format!("{encoding}_to_{target}");
+            encoded(&database, target);
+            let restored = place.restore(&archive, &database).run();
+            let restored =
+                restored.unwrap_or_else(|error| panic!("{database}: {error}: {:?}", std::error::Error::source(&error)));
+            assert!(restored.faults.is_empty(), "{database}: {:?}", restored.faults);
+            assert_eq!(shown(&place.connection(&database).query(ask).expect("an answer")), expected, "{database}");
+        }
+    }
+}

@@ -205,6 +205,7 @@ fn carry_out(
         client_cpu: Duration::from_nanos(process_cpu_ns().saturating_sub(cpu_before)),
         cost: meter.as_mut().and_then(|meter| meter.look().ok()),
         hands_from: shared.hands_from(lease.as_ref()),
+        cores,
     };
     report::show(context, args.report, &end);
     Ok(shown::end(context, &job.name, &restored, wall))

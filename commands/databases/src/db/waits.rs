@@ -19,6 +19,21 @@ pub fn cost_text(cost: Option<&ServerCost>) -> String {
     format!("{time} of CPU time, {} cores", terminal::four_digits(cores))
 }
 
+/// The cores that a run on fewer is thought onto.
+const MANY_CORES: usize = 16;
+
+/// What a run would take on many cores, from the CPU time that it took on these; its assumption stands beside it.
+pub fn forecast(cost: Option<&ServerCost>, client_cpu: Duration, cores: usize) -> Option<String> {
+    let total = Duration::from_nanos(cost?.cpu_ns()) + client_cpu;
+    (cores < MANY_CORES).then(|| {
+        format!(
+            "forecast: {} with {MANY_CORES} cores, if its {} of CPU time are divided evenly, and disks and locks let it",
+            terminal::duration(total / MANY_CORES as u32),
+            terminal::duration(total)
+        )
+    })
+}
+
 /// What it was seen at most often.
 pub fn seen(waits: &WaitTally) -> String {
     let mut seen: Vec<_> = waits.seen.iter().collect();
@@ -67,4 +82,18 @@ pub fn forced_checkpoints(waits: &WaitTally) -> Option<String> {
     let count = waits.forced_checkpoints.filter(|count| *count > 0)?;
     let size = waits.max_wal_size.as_deref().unwrap_or("of the server");
     Some(format!("max_wal_size {size} forced {}: more of it saves them", counted(count, "checkpoint")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forecast_needs_the_servers_cost_and_fewer_cores() {
+        let cost = ServerCost { user_ns: 3_000_000_000, system_ns: 1_000_000_000, ..ServerCost::default() };
+        let text = forecast(Some(&cost), Duration::from_secs(4), 2).expect("a forecast");
+        assert!(text.starts_with("forecast: 500 ms with 16 cores, if its 8 s of CPU time"), "{text}");
+        assert_eq!(forecast(None, Duration::from_secs(4), 2), None);
+        assert_eq!(forecast(Some(&cost), Duration::from_secs(4), 16), None);
+    }
 }

@@ -1,6 +1,6 @@
 //! `--report`: what a dump read and wrote, where its time went, what it cost, and what bound it.
 
-use crate::db::waits::cost_text;
+use crate::db::waits::{cost_text, forecast};
 use ::load::cost::ServerCost;
 use database::dump::{DumpClocks, DumpCodec, DumpProgress};
 use mh_kit::context::Context;
@@ -73,6 +73,9 @@ fn report_text(end: &DumpEnd<'_>) -> String {
     text += &format!("{}\n", verdict.sentence);
     for step in &verdict.next_steps {
         text += &format!("next: {step}\n");
+    }
+    if let Some(line) = forecast(end.cost.as_ref(), end.client_cpu, end.cores) {
+        text += &format!("{line}\n");
     }
     if let Some(hands) = end.hands_from {
         text += &format!("cores: {hands}\n");

@@ -1,7 +1,7 @@
 //! `--report`: what a restore loaded and made, where its time went, what it cost, and what bound it.
 
 use super::plan::RestoreJob;
-use crate::db::waits::{bound_by_server, cost_text, forced_checkpoints, seen, wait_name};
+use crate::db::waits::{bound_by_server, cost_text, forced_checkpoints, forecast, seen, wait_name};
 use ::load::cost::ServerCost;
 use database::restore::{RestoreClocks, Restored};
 use mh_kit::context::Context;
@@ -26,6 +26,8 @@ pub struct RestoreEnd<'a> {
     pub cost: Option<ServerCost>,
     /// Whose hands they were.
     pub hands_from: Option<&'static str>,
+    /// Cores that may be used.
+    pub cores: usize,
 }
 
 /// Prints what was asked for.
@@ -66,6 +68,9 @@ fn report_text(end: &RestoreEnd<'_>) -> String {
     text += &format!("{}\n", verdict.sentence);
     for step in &verdict.next_steps {
         text += &format!("next: {step}\n");
+    }
+    if let Some(line) = forecast(end.cost.as_ref(), end.client_cpu, end.cores) {
+        text += &format!("{line}\n");
     }
     if let Some(hands) = end.hands_from {
         text += &format!("cores: {hands}\n");
@@ -219,7 +224,7 @@ mod tests {
         let (faults, warnings) = (Vec::new(), Vec::new());
         let restored = Restored { progress, rows_before: 0, faults, warnings, waits };
         let (client_cpu, cost, hands_from) = (Duration::ZERO, None, None);
-        judge(&RestoreEnd { job: &job, restored: &restored, wall: seconds(10), client_cpu, cost, hands_from })
+        judge(&RestoreEnd { job: &job, restored: &restored, wall: seconds(10), client_cpu, cost, hands_from, cores: 2 })
     }
 
     #[test]

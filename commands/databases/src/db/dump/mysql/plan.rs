@@ -157,6 +157,6 @@ mod tests {
     fn a_plan_says_what_waits_for_the_lock() {
         let lock = |locked| planned(&[], DumpLock::Auto, locked).plan.about("lock").expect("a choice").reason.clone();
         assert!(lock((0, 0)).starts_with("commits and DDL wait while all connections"));
-        assert_eq!(lock((2, 5000)), "commits and DDL wait until 2 tables without transactions (5.00 kB) are read");
+        assert_eq!(lock((2, 5000)), "commits and DDL wait until 2 tables without transactions (5 kB) are read");
     }
 }
