@@ -1,7 +1,7 @@
 //! A dump of a database of MariaDB or MySQL: statements by mariadb-dump, rows as files for LOAD DATA, read by many connections of one moment, a large
 //! table in parts. Theory: README.md.
 
-mod catalogue;
+pub(crate) mod catalogue;
 mod cuts;
 mod fault;
 mod index;
@@ -9,8 +9,8 @@ mod ranges;
 mod rights;
 mod schema;
 mod script;
-mod selection;
-mod session;
+pub(crate) mod selection;
+pub(crate) mod session;
 mod source;
 mod work;
 
@@ -362,6 +362,6 @@ fn finish(request: &MySqlDumpRequest, partial: &Path, index: &MySqlArchive) -> R
 }
 
 /// The database that the address names.
-fn database_of(address: &ServerAddress) -> Result<&str, MySqlDumpFault> {
+pub(crate) fn database_of(address: &ServerAddress) -> Result<&str, MySqlDumpFault> {
     address.database().ok_or_else(|| MySqlDumpFault::NoDatabase(String::new()))
 }

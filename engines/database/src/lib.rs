@@ -9,6 +9,7 @@ pub mod indexes;
 pub mod inputs;
 pub mod load;
 pub mod restore;
+pub mod restore_mysql;
 pub mod rows;
 pub mod target;
 pub mod verify;

@@ -11,13 +11,14 @@ mod order;
 mod program;
 mod reread;
 mod tables;
-mod work;
+pub(crate) mod work;
 
 pub use contents::{ArchiveContents, ArchiveReader, EntryKind, Section};
 pub use tables::{RestoreParts, RestoreTable, RowSource};
 
 use crate::dump::proxy::ProgramProxy;
 use crate::dump::{DumpError, connections_left, major};
+use crate::dump_mysql::MySqlDumpFault;
 use crate::load::{WaitTally, watch_postgres};
 use board::RestoreBoard;
 use contents::ArchiveEntry;
@@ -154,6 +155,9 @@ pub enum RestoreError {
         /// Whether it was of this archive.
         is_ours: bool,
     },
+    /// What a restore of MariaDB or MySQL demands is not so.
+    #[error(transparent)]
+    MySql(#[from] MySqlDumpFault),
     /// Another restore works in this database.
     #[error("another restore into this database is under way")]
     Busy,
@@ -163,7 +167,12 @@ pub enum RestoreError {
 }
 
 impl RestoreError {
-    fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+    pub(crate) fn server(what: impl Into<String>) -> impl FnOnce(WireError) -> Self {
+        let what = what.into();
+        |cause| Self::Server { what, cause }
+    }
+
+    pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.display().to_string();
         move |cause| Self::File { what, path, cause }
     }
@@ -175,6 +184,7 @@ impl From<DumpError> for RestoreError {
             DumpError::Server { what, cause } => Self::Server { what, cause },
             DumpError::File { what, path, cause } => Self::File { what, path, cause },
             DumpError::Interrupted => Self::Interrupted,
+            DumpError::MySql(fault) => Self::MySql(fault),
             other => Self::Program { program: "pg_restore", message: other.to_string() },
         }
     }
@@ -248,7 +258,7 @@ pub struct RestoreClocks {
 }
 
 impl RestoreClocks {
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.loading += other.loading;
         self.indexing += other.indexing;
         self.computing += other.computing;

@@ -5,7 +5,9 @@ use database::dump::DumpCodec;
 use database::dump_mysql::{
     DumpLock, MySqlArchive, MySqlDumpProgram, MySqlDumpRequest, MySqlDumpRun, MySqlDumped, MySqlSelection,
 };
-use std::path::Path;
+use database::restore::{RestoreError, RestoreInto, Restored};
+use database::restore_mysql::{MySqlRestoreRequest, MySqlRestoreRun};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use testkit::mariadb_server::MariaDbServer;
@@ -50,6 +52,11 @@ create table tenants (tenant int, at datetime(6), pad char(200), primary key (te
 insert into tenants select if(seq < 6000, 7, seq % 100), '2026-01-01' + interval seq * 1000 microsecond, 'pad' from seq_1_to_8000;
 create table parted (id int, v varchar(200)) partition by range (id) (partition p0 values less than (4000), partition `p 1` values less than maxvalue);
 insert into parted select seq, repeat('v', 150) from seq_1_to_8000;
+create table words (n int, id bigint not null auto_increment, parent_id int not null, word varchar(100) not null, place point not null,
+    primary key (n, id), unique key once (id, word), key counting (id), key two (word, n), key (parent_id), fulltext key (word), spatial key (place),
+    constraint up foreign key (parent_id) references parent (id) on delete cascade, constraint few check (n < 100)) default charset utf8mb4;
+insert into words (n, parent_id, word, place) select seq % 10, seq % 500 + 1, concat('word ', seq), point(seq, 1) from seq_1_to_3000;
+alter table parent add column boss int, add constraint boss foreign key (boss) references parent (id), add column first_word bigint;
 create sequence counter start with 5; select nextval(counter);
 create function twice(x int) returns int deterministic return x * 2;
 create view seen as select id, twice(id) as two from parent;
@@ -134,6 +141,43 @@ impl Source {
     }
 }
 
+impl Source {
+    /// An archive of everything in `shop`.
+    fn archive(&self, codec: &str) -> PathBuf {
+        self.connection("shop").execute(SCHEMA).expect("it is made");
+        let request = self.request("archive", codec);
+        dump(&request);
+        request.target
+    }
+
+    fn restore_request(&self, archive: &Path, database: &str, into: RestoreInto) -> MySqlRestoreRequest {
+        self.connection("mysql")
+            .execute(&format!("create database if not exists {database} character set utf8mb4"))
+            .expect("it is made");
+        MySqlRestoreRequest {
+            address: self.address("root", database),
+            archive: archive.to_owned(),
+            tables: Vec::new(),
+            has_schema: true,
+            has_rows: true,
+            connections: 3,
+            into,
+            exits_on_error: false,
+        }
+    }
+
+    fn restored(&self, archive: &Path, database: &str, into: RestoreInto) -> Result<Restored, RestoreError> {
+        let request = self.restore_request(archive, database, into);
+        let restored = MySqlRestoreRun::new().run(&request, lease().as_ref());
+        if let Ok(restored) = &restored {
+            assert!(restored.faults.is_empty(), "{:?}", restored.faults);
+            let progress = &restored.progress;
+            assert_eq!((progress.tables_done, progress.indexes_done), (progress.tables, progress.indexes));
+        }
+        restored
+    }
+}
+
 fn lease() -> Box<dyn Lease> {
     let what = "a dump".to_owned();
     let request = Request { priority: Priority::Normal, weight: Weight::default(), useful_width: 4, what };
@@ -197,4 +241,97 @@ fn the_client_restores_what_was_dumped_by_many_connections() {
         let found = source.restored_by_script(&request.target, &format!("copy_{}", codec.replace(':', "")));
         assert_eq!(first_difference(&found, &expected), None, "{codec}");
     }
+}
+
+#[test]
+fn many_connections_restore_what_was_dumped() {
+    let Some(source) = Source::start(&[]) else { return };
+    let archive = source.archive("zstd:1");
+    let expected = source.content("shop");
+    let restored = source.restored(&archive, "copy", RestoreInto::Empty).expect("it is restored");
+    assert_eq!(first_difference(&source.content("copy"), &expected), None);
+    assert!(restored.progress.rows > 40_000 && restored.progress.indexes >= 5 && restored.rows_before == 0);
+    let refused = source.restored(&archive, "copy", RestoreInto::Empty);
+    assert!(matches!(refused, Err(RestoreError::NotEmpty(objects)) if objects > 10), "{refused:?}");
+    source.restored(&archive, "copy", RestoreInto::Cleaned { if_exists: true }).expect("it is restored again");
+    assert_eq!(first_difference(&source.content("copy"), &expected), None, "cleaned");
+}
+
+#[test]
+fn a_server_that_takes_no_files_gets_inserts() {
+    let Some(source) = Source::start(&[]) else { return };
+    let archive = source.archive("none");
+    source.connection("mysql").execute("set global local_infile = 0").expect("it may");
+    source.restored(&archive, "copy", RestoreInto::Empty).expect("it is restored");
+    assert_eq!(first_difference(&source.content("copy"), &source.content("shop")), None);
+}
+
+#[test]
+fn an_interrupted_restore_goes_on_without_a_row_twice() {
+    let Some(source) = Source::start(&[]) else { return };
+    let archive = source.archive("gzip:1");
+    for after in [1, 2000, 9000, 25_000, 40_000] {
+        let request = source.restore_request(&archive, "copy", RestoreInto::Interrupted);
+        let run = MySqlRestoreRun::new();
+        let outcome = std::thread::scope(|scope| {
+            let restores = scope.spawn(|| run.run(&request, lease().as_ref()));
+            while run.progress().rows < after && !restores.is_finished() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            run.stop();
+            restores.join().expect("it does not panic")
+        });
+        match outcome {
+            Err(RestoreError::Interrupted) => {}
+            // It was done before it was to end.
+            Ok(_) => return assert_eq!(first_difference(&source.content("copy"), &source.content("shop")), None),
+            Err(other) => panic!("{other}"),
+        }
+        let refused = source.restored(&archive, "copy", RestoreInto::Empty);
+        assert!(matches!(refused, Err(RestoreError::Unfinished { is_ours: true })), "{refused:?}");
+    }
+    let restored = source.restored(&archive, "copy", RestoreInto::Interrupted).expect("it goes on");
+    assert!(restored.rows_before > 0, "something was in");
+    assert_eq!(first_difference(&source.content("copy"), &source.content("shop")), None);
+}
+
+#[test]
+fn an_archive_that_is_damaged_is_not_restored_as_if_it_were_good() {
+    let Some(source) = Source::start(&[]) else { return };
+    let archive = source.archive("none");
+    let mut parts = names(&archive).into_iter().filter(|name| name.starts_with("shop.events."));
+    let path = archive.join(parts.next_back().expect("it is divided"));
+    let good = std::fs::read(&path).expect("ours");
+    let mut bad = good.clone();
+    let middle = bad.len() / 2;
+    bad[middle] ^= 1;
+    std::fs::write(&path, &bad).expect("ours");
+    let error = source.restored(&archive, "copy", RestoreInto::Empty).expect_err("a bit is another");
+    assert!(matches!(&error, RestoreError::Damaged { file, .. } if Path::new(file) == path), "{error}");
+    std::fs::write(&path, &good[..middle]).expect("ours");
+    let error = source.restored(&archive, "short", RestoreInto::Empty).expect_err("it is shorter");
+    assert!(error.to_string().contains("bytes, and mh.index says"), "{error}");
+    let nothing = "select count(*) from information_schema.tables where table_schema = 'short'";
+    let rows = source.connection("mysql").query(nothing).expect("an answer");
+    assert_eq!(rows[0][0].as_deref(), Some(&b"0"[..]), "that is found before anything is done");
+    std::fs::write(&path, &good).expect("ours");
+    source.restored(&archive, "copy", RestoreInto::Interrupted).expect("it goes on with the good file");
+    assert_eq!(first_difference(&source.content("copy"), &source.content("shop")), None);
+}
+
+#[test]
+fn rows_that_the_server_leaves_out_fail_the_restore() {
+    let Some(source) = Source::start(&[]) else { return };
+    let archive = source.archive("none");
+    let mut request = source.restore_request(&archive, "copy", RestoreInto::Existing);
+    source
+        .connection("copy")
+        .execute("create table parent like shop.parent; insert into parent (id, name) values (7, 'mine')")
+        .expect("it is made");
+    (request.has_schema, request.tables) = (false, vec!["parent".to_owned()]);
+    let error = MySqlRestoreRun::new().run(&request, lease().as_ref()).expect_err("a key is there");
+    let text = error.to_string();
+    assert!(text.contains("Duplicate entry '7'") || matches!(error, RestoreError::Rows { .. }), "{text}");
+    let rows = source.connection("copy").query("select count(*) from parent").expect("an answer");
+    assert_eq!(rows[0][0].as_deref(), Some(&b"1"[..]), "the transaction is rolled back");
 }

@@ -176,6 +176,17 @@ impl Connection {
         Ok(())
     }
 
+    /// Appends statements of MySQL in any character set.
+    fn queue_bytes(&mut self, sql: &[u8]) -> Result<(), WireError> {
+        self.check_open()?;
+        match &mut self.session {
+            Session::MySql(session) => session.queue_bytes(&mut self.channel, sql)?,
+            Session::Postgres(_) => return Err(WireError::Request("statements of PostgreSQL are text")),
+        }
+        self.waiting += 1;
+        Ok(())
+    }
+
     /// Appends the execution of a prepared statement.
     pub fn queue_prepared(&mut self, statement: &Statement, values: &[Value]) -> Result<(), WireError> {
         self.queue_execution(statement, values, ReplyEnd::OfSync)
@@ -323,6 +334,14 @@ impl Connection {
     pub fn execute(&mut self, sql: &str) -> Result<Executed, WireError> {
         self.blocking(|connection| {
             connection.queue_text(sql)?;
+            connection.reply_of_one()
+        })
+    }
+
+    /// Runs statements of MySQL as bytes: those of older dumps may be in the character set of whoever wrote them.
+    pub fn execute_bytes(&mut self, sql: &[u8]) -> Result<Executed, WireError> {
+        self.blocking(|connection| {
+            connection.queue_bytes(sql)?;
             connection.reply_of_one()
         })
     }

@@ -130,16 +130,26 @@ impl MySqlSession {
     }
 
     pub fn queue_text(&mut self, channel: &mut WireChannel, sql: &str) -> Result<(), WireError> {
-        self.queue(channel, RequestKind::Text, COM_QUERY, sql)
+        self.queue(channel, RequestKind::Text, COM_QUERY, sql.as_bytes())
     }
 
     pub fn queue_prepare(&mut self, channel: &mut WireChannel, sql: &str) -> Result<(), WireError> {
-        self.queue(channel, RequestKind::Prepare, COM_STMT_PREPARE, sql)
+        self.queue(channel, RequestKind::Prepare, COM_STMT_PREPARE, sql.as_bytes())
     }
 
-    fn queue(&mut self, channel: &mut WireChannel, kind: RequestKind, command: u8, sql: &str) -> Result<(), WireError> {
+    pub fn queue_bytes(&mut self, channel: &mut WireChannel, sql: &[u8]) -> Result<(), WireError> {
+        self.queue(channel, RequestKind::Text, COM_QUERY, sql)
+    }
+
+    fn queue(
+        &mut self,
+        channel: &mut WireChannel,
+        kind: RequestKind,
+        command: u8,
+        sql: &[u8],
+    ) -> Result<(), WireError> {
         may_request(channel, sql.len())?;
-        let sequence = put_command(&mut channel.output, command, sql.as_bytes());
+        let sequence = put_command(&mut channel.output, command, sql);
         self.requests.push_back(Request { kind, sequence });
         Ok(())
     }

@@ -40,6 +40,14 @@ pub enum MySqlDumpFault {
         /// The server's words.
         warning: String,
     },
+    /// Values are not those of the archive.
+    #[error("the server changed values of '{table}': {warning}")]
+    Altered {
+        /// Which.
+        table: String,
+        /// The server's words.
+        warning: String,
+    },
     /// The archive is not what is expected.
     #[error("'{file}': {what}")]
     Archive {

@@ -93,8 +93,22 @@ impl MySqlArchive {
         if archive.kind != KIND || archive.version != VERSION {
             return Err(wrong(format!("layout {} of '{}' is not known here", archive.version, archive.kind)).into());
         }
-        Ok(archive)
+        let outside = archive.files().find(|file| !is_plain(file)).map(str::to_owned);
+        match outside {
+            Some(file) => Err(wrong(format!("'{file}' is no name of a file in the archive")).into()),
+            None => Ok(archive),
+        }
     }
+
+    fn files(&self) -> impl Iterator<Item = &str> {
+        let parts = self.tables.iter().flat_map(|table| table.parts.iter().map(|part| &part.file));
+        self.before.iter().chain(&self.after).chain(parts).map(String::as_str)
+    }
+}
+
+/// Whether a name leads to no other directory.
+fn is_plain(file: &str) -> bool {
+    !file.is_empty() && !file.contains(['/', '\0']) && file != "." && file != ".."
 }
 
 impl MySqlArchiveTable {
@@ -170,6 +184,24 @@ mod tests {
         let [one, other] =
             ["a", "b"].map(|last| file_name(&"ÿ.".repeat(32), &format!("{}{last}", "漢.".repeat(31)), 99_999));
         assert!(one != other && one.len() < 250, "{one}");
+    }
+
+    #[test]
+    fn an_index_that_leads_out_of_its_archive_is_refused() {
+        let place = tempfile::tempdir().expect("a directory");
+        let read = |archive: &MySqlArchive| {
+            std::fs::write(place.path().join(INDEX), serde_json::to_vec(archive).expect("JSON")).expect("ours");
+            MySqlArchive::read(place.path()).map_err(|error| error.to_string())
+        };
+        let good = MySqlArchive { version: VERSION, kind: KIND.to_owned(), ..MySqlArchive::default() };
+        assert_eq!(read(&good).as_ref(), Ok(&good));
+        let outside = MySqlArchive { after: vec!["../secret".to_owned()], ..good.clone() };
+        assert!(read(&outside).is_err_and(|error| error.ends_with("'../secret' is no name of a file in the archive")));
+        let newer = MySqlArchive { version: VERSION + 1, ..good };
+        assert!(read(&newer).is_err_and(|error| error.contains("is not known here")));
+        std::fs::write(place.path().join(INDEX), b"{\"version\":1,\"tables\":[]}").expect("ours");
+        let of_postgres = MySqlArchive::read(place.path()).expect_err("it is of PostgreSQL").to_string();
+        assert!(of_postgres.contains("no index of MariaDB or MySQL"), "{of_postgres}");
     }
 
     #[test]

@@ -65,7 +65,8 @@ impl MySqlSelection {
     }
 }
 
-fn matches(pattern: &str, name: &str) -> bool {
+/// Whether a pattern with `*` and `?` is of this whole name.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     fn of(pattern: &[char], name: &[char]) -> bool {
         match (pattern, name) {
             ([], []) => true,

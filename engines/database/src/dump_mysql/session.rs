@@ -219,6 +219,15 @@ pub fn position(
     Ok((Some(position), None))
 }
 
+/// Connections that the server has left, this one included. MySQL has the variable elsewhere, and a user may not be allowed to see it: then as
+/// many as there are in all.
+pub fn connections_left(connection: &mut Connection) -> u64 {
+    let mut number = |sql: &str| -> Option<u64> { text(connection.query(sql).ok()?.first()?, 0).parse().ok() };
+    let most = number("select @@max_connections").unwrap_or(0);
+    let used = "select variable_value from information_schema.global_status where variable_name = 'Threads_connected'";
+    most.saturating_sub(number(used).unwrap_or(1)) + 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

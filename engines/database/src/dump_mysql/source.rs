@@ -1,6 +1,6 @@
 //! What is known of a database of MariaDB or MySQL before its dump: for a plan, for the number of connections, and to refuse what would be incomplete.
 
-use super::catalogue::{MySqlCatalogue, MySqlTable, MySqlTableKind, text};
+use super::catalogue::{MySqlCatalogue, MySqlTable, MySqlTableKind};
 use super::rights::MySqlRights;
 use super::session::{self, DumpLock, DumpLockKind, MySqlServer};
 use super::{MySqlDumpRun, MySqlSelection, database_of};
@@ -47,7 +47,7 @@ impl MySqlDumpRun {
             catalogue.tables.iter().filter(|table| selection.takes_rows_of(table)).collect();
         let locked = with_rows.iter().filter(|table| !table.is_transactional);
         let source = MySqlSource {
-            connections_left: connections_left(&mut connection),
+            connections_left: session::connections_left(&mut connection),
             lock: server.lock(lock),
             locked: locked.fold((0, 0), |(count, bytes), table| (count + 1, bytes + table.bytes)),
             tables: tables(&with_rows, part_bytes),
@@ -57,14 +57,6 @@ impl MySqlDumpRun {
         };
         Ok((source, connection))
     }
-}
-
-/// MySQL has the variable elsewhere, and a user may not be allowed to see it: then as many as there are in all.
-fn connections_left(connection: &mut Connection) -> u64 {
-    let mut number = |sql: &str| -> Option<u64> { text(connection.query(sql).ok()?.first()?, 0).parse().ok() };
-    let most = number("select @@max_connections").unwrap_or(0);
-    let used = "select variable_value from information_schema.global_status where variable_name = 'Threads_connected'";
-    most.saturating_sub(number(used).unwrap_or(1)) + 1
 }
 
 fn tables(tables: &[&MySqlTable], part_bytes: u64) -> Vec<SourceTable> {

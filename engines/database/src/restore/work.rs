@@ -13,6 +13,7 @@ use crew::budget::Lease;
 use crew::pipeline::Pause;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sys::cpu_clock::thread_cpu_ns;
 use wire::{Connection, CopyIn, WireError};
@@ -89,8 +90,7 @@ impl Working<'_> {
 
     fn frames(&self, connection: &mut Connection, table: usize, piece: &FramePiece) -> Result<(), RestoreError> {
         let entry = &self.tables[table];
-        let file = File::open(&entry.file).map_err(RestoreError::file("open", &entry.file))?;
-        let mut reader = FrameReader::new(entry, file)?;
+        let mut reader = RowFrameReader::open(&entry.file)?;
         let bytes = piece.frames.iter().map(|frame| frame.bytes).sum();
         let loaded = LoadedPiece { rows: piece.rows, bytes, stored: piece.end - piece.begin, held: 0 };
         self.transaction(connection, table, (piece.begin, piece.end), &loaded, |copy| {
@@ -158,22 +158,24 @@ pub fn set_up(connection: &mut Connection, settings: &[String]) -> Result<(), Re
 /// LIMIT: of one frame, which is about 4 MB or one row.
 const FRAME_BYTES_MAX: u64 = 1 << 30;
 
-/// Reads frames of a table's file, and verifies them by `mh.index`.
-struct FrameReader<'a> {
-    entry: &'a RestoreTable,
+/// Reads frames of a file with rows, and verifies them by `mh.index`.
+pub(crate) struct RowFrameReader {
+    path: PathBuf,
     file: File,
     decoder: Option<Box<dyn Decoder>>,
     stored: Vec<u8>,
     rows: ByteBuffer,
 }
 
-impl<'a> FrameReader<'a> {
-    fn new(entry: &'a RestoreTable, file: File) -> Result<Self, RestoreError> {
-        let suffix = entry.file.extension().and_then(|suffix| suffix.to_str());
+impl RowFrameReader {
+    /// Of a file whose suffix names its compression.
+    pub fn open(path: &Path) -> Result<Self, RestoreError> {
+        let file = File::open(path).map_err(RestoreError::file("open", path))?;
+        let suffix = path.extension().and_then(|suffix| suffix.to_str());
         let format = match suffix {
-            Some("dat") | None => None,
+            Some("dat" | "tsv") | None => None,
             Some(suffix) => Some(registry::by_name(suffix).ok_or_else(|| RestoreError::Damaged {
-                file: entry.file.display().to_string(),
+                file: path.display().to_string(),
                 offset: 0,
                 what: "an unknown compression".to_owned(),
             })?),
@@ -187,20 +189,16 @@ impl<'a> FrameReader<'a> {
             streams_lone_unit: false,
         };
         let decoder = format.map(|format| format.decoder(&limits));
-        Ok(Self { entry, file, decoder, stored: Vec::new(), rows: ByteBuffer::default() })
+        Ok(Self { path: path.to_owned(), file, decoder, stored: Vec::new(), rows: ByteBuffer::default() })
     }
 
-    fn read(&mut self, frame: &crate::dump::ArchiveFrame) -> Result<&[u8], RestoreError> {
-        let damaged = |what: String| RestoreError::Damaged {
-            file: self.entry.file.display().to_string(),
-            offset: frame.offset,
-            what,
-        };
+    /// The rows of a frame.
+    pub fn read(&mut self, frame: &crate::dump::ArchiveFrame) -> Result<&[u8], RestoreError> {
+        let damaged =
+            |what: String| RestoreError::Damaged { file: self.path.display().to_string(), offset: frame.offset, what };
         let bytes = usize::try_from(frame.stored).map_err(|error| damaged(error.to_string()))?;
         self.stored.resize(bytes, 0);
-        self.file
-            .read_exact_at(&mut self.stored, frame.offset)
-            .map_err(RestoreError::file("read", &self.entry.file))?;
+        self.file.read_exact_at(&mut self.stored, frame.offset).map_err(RestoreError::file("read", &self.path))?;
         let rows = match &mut self.decoder {
             None => self.stored.as_slice(),
             Some(decoder) => {
