@@ -1,6 +1,7 @@
 //! `mh db restore`: reads the command line, looks at the archive and the server, has the plan made and carried out, and says what is in the database.
 
 mod args;
+mod mysql;
 mod plan;
 mod progress;
 mod report;
@@ -44,27 +45,40 @@ pub fn run(context: &mut Context, mut args: DbRestoreArgs) -> Result<Outcome, Fa
     let verbosity = if args.quiet { Verbosity::Quiet } else { Verbosity::Normal };
     context.messages = context.terminals.messages(verbosity);
     args.standing.settle(&context.settings.crew);
-    check_archive(&args.archive).map_err(usage)?;
+    let kind = archive_kind(&args.archive).map_err(usage)?;
     let named = connect::find(&args.connect, &ServerSurroundings::look()).map_err(usage)?;
-    let address = postgres(named.database).map_err(usage)?;
+    let address = server(kind, named.database).map_err(usage)?;
     for warning in &named.warnings {
         context.messages.warning(NAME, warning, &[]);
     }
+    match kind {
+        Protocol::Postgres => postgres(context, &args, named.name, address),
+        Protocol::MySql => mysql::run(context, &args, named.name, address),
+    }
+}
+
+/// Restores an archive of pg_dump.
+fn postgres(
+    context: &mut Context,
+    args: &DbRestoreArgs,
+    name: String,
+    address: ServerAddress,
+) -> Result<Outcome, Failure> {
     let signals = EndingSignals::hold().map_err(mh_kit::context::signal_failure)?;
     let run = Arc::new(RestoreRun::new());
     let stopped = Arc::clone(&run);
     signals.end_with(move || stopped.stop()).map_err(mh_kit::context::signal_failure)?;
     let scratch = private_directory().map_err(|message| Failure::Environment { command: NAME, message })?;
     let looked = run.look(&address).and_then(|(target, connection)| {
-        let (programs, archive) = look_at_archive(&args, scratch.path(), &target)?;
+        let (programs, archive) = look_at_archive(args, scratch.path(), &target)?;
         Ok((target, connection, programs, archive))
     });
     let (target, connection, programs, archive) = match looked {
         Ok(looked) => looked,
-        Err(error) => return Ok(shown::failure(context, &named.name, &error, signals.signal(), false)),
+        Err(error) => return Ok(shown::failure(context, &name, &error, signals.signal(), false)),
     };
     let circumstances = RestoreCircumstances {
-        name: named.name.clone(),
+        name: name.clone(),
         server_version: target.server_version.clone(),
         connections_left: target.connections_left,
         programs: &programs,
@@ -73,10 +87,10 @@ pub fn run(context: &mut Context, mut args: DbRestoreArgs) -> Result<Outcome, Fa
         hands_allowed: context.machine.hands_allowed(),
         memory_bytes: context.machine.memory_budget_bytes(),
     };
-    let job = match plan::plan(&args, &circumstances) {
+    let job = match plan::plan(args, &circumstances) {
         Ok(job) => job,
         Err(refused) => {
-            context.messages.error(NAME, &format!("restore into {}: {refused}", named.name), &[]);
+            context.messages.error(NAME, &format!("restore into {name}: {refused}"), &[]);
             return Ok(Outcome::Code(NOT_BEGUN));
         }
     };
@@ -86,35 +100,37 @@ pub fn run(context: &mut Context, mut args: DbRestoreArgs) -> Result<Outcome, Fa
         return Ok(Outcome::Done);
     }
     let work = RestoreWork { job, address, run, archive, programs, scratch };
-    carry_out(context, &args, work, connection, &signals)
+    carry_out(context, args, work, connection, &signals)
 }
 
 fn usage(message: String) -> Failure {
     Failure::Usage { command: NAME, message }
 }
 
-/// Whether it is an archive that can be restored here.
-fn check_archive(archive: &Path) -> Result<(), String> {
+/// Whose archive it is, if it can be restored here.
+fn archive_kind(archive: &Path) -> Result<Protocol, String> {
     let name = terminal::quote(archive);
     match std::fs::metadata(archive) {
         Err(error) => Err(format!("{name}: {}", with_causes(&error))),
         Ok(metadata) if !metadata.is_dir() => Err(format!(
             "{name} is no directory: directory archives (pg_dump -Fd, mh db dump) are restored here; \
-             pg_restore restores custom and tar archives, psql SQL"
+             pg_restore restores custom and tar archives, psql and mariadb SQL"
         )),
-        Ok(_) if !archive.join("toc.dat").is_file() => {
-            Err(format!("{name} is no archive of pg_dump: it has no toc.dat"))
-        }
-        Ok(_) => Ok(()),
+        Ok(_) if archive.join("toc.dat").is_file() => Ok(Protocol::Postgres),
+        Ok(_) if archive.join("mh.index").is_file() => Ok(Protocol::MySql),
+        Ok(_) => Err(format!("{name} is no archive: it has neither pg_dump's toc.dat nor an mh.index")),
     }
 }
 
-/// The server, if it is one that can be restored into.
-fn postgres(database: Database) -> Result<ServerAddress, String> {
+/// The server, if it is one that the archive can be restored into.
+fn server(kind: Protocol, database: Database) -> Result<ServerAddress, String> {
+    let of = |protocol| if protocol == Protocol::Postgres { "PostgreSQL" } else { "MariaDB or MySQL" };
     match database {
-        Database::Server(address) if address.protocol() == Protocol::Postgres => Ok(*address),
-        Database::Server(_) => Err("the archive is of PostgreSQL, and the server is MariaDB or MySQL".to_owned()),
-        Database::Sqlite(_) => Err("the archive is of PostgreSQL, and the database is a SQLite file".to_owned()),
+        Database::Server(address) if address.protocol() == kind => Ok(*address),
+        Database::Server(address) => {
+            Err(format!("the archive is of {}, and the server is {}", of(kind), of(address.protocol())))
+        }
+        Database::Sqlite(_) => Err(format!("the archive is of {}, and the database is a SQLite file", of(kind))),
     }
 }
 
@@ -167,10 +183,7 @@ fn carry_out(
     drop(looking);
     let job = &work.job;
     let cores = context.machine.hands_allowed();
-    // A server on this host works on its cores, and waits between.
-    let a_hand = if job.is_server_here { job.connections.div_ceil(cores) } else { CONNECTIONS_A_HAND_ELSEWHERE };
-    let served = ServedRun { command: NAME, purpose: &job.plan.purpose, connections: job.connections, a_hand };
-    let (shared, lease) = served.lease(context, &args.standing);
+    let (shared, lease) = served(job, cores).lease(context, &args.standing);
     let request = RestoreRequest {
         address: work.address.clone(),
         programs: work.programs.directory.clone(),
@@ -186,7 +199,9 @@ fn carry_out(
         vacuums: args.vacuum,
         verifies: args.verify,
     };
-    let progress = progress::start(context, work.address.database().unwrap_or(work.address.user()), &work.run);
+    let run = Arc::clone(&work.run);
+    let label = work.address.database().unwrap_or(work.address.user());
+    let progress = progress::start(context, label, move || run.progress());
     let (begin, cpu_before) = (Instant::now(), process_cpu_ns());
     let outcome = work.run.run(&request, &work.archive, lease.as_ref());
     let wall = begin.elapsed();
@@ -214,6 +229,12 @@ fn carry_out(
 /// A terminal sends its signals to pg_restore, too, which may be the first to end.
 fn is_by_signal(error: &RestoreError) -> bool {
     matches!(error, RestoreError::Interrupted | RestoreError::Program { .. })
+}
+
+/// A server on this host works on its cores, and waits between.
+fn served(job: &RestoreJob, cores: usize) -> ServedRun<'_> {
+    let a_hand = if job.is_server_here { job.connections.div_ceil(cores) } else { CONNECTIONS_A_HAND_ELSEWHERE };
+    ServedRun { command: NAME, purpose: &job.plan.purpose, connections: job.connections, a_hand }
 }
 
 /// LIMIT: connections to another host that share a hand: they decompress for a part of the time.

@@ -10,14 +10,15 @@ use std::path::PathBuf;
 /// Examples in the help.
 pub const EXAMPLES: &str = "Examples:\n  mh db restore -d postgres:///copy shop.dump            into an empty database\n  \
     mh db restore -d postgres:///copy shop.dump --resume   goes on after an interruption\n  \
+    mh db restore -d mariadb://me@db/copy shop.dump        an archive of MariaDB or MySQL\n  \
     mh db restore -d copy --pg shop.dump --clean --if-exists\n  \
     mh db restore -d copy --pg shop.dump --explain         what would be done, and why\n\n\
     Exit codes: 0 all is restored, 1 something is missing, 2 wrong command line, no connection, no right, 130 interrupted";
 
-/// Restore an archive of pg_dump over many connections
+/// Restore an archive over many connections
 ///
 /// Reads directory archives of pg_dump (-Fd) and of mh db dump. Rows are loaded over many connections, and a table's indexes are made as soon as its rows
-/// are in; pg_restore restores all the rest. What is done is noted in the database, so that --resume goes on after an interruption.
+/// are in; for PostgreSQL, pg_restore restores all the rest. What is done is noted in the database, so that --resume goes on after an interruption.
 #[derive(Args, Debug)]
 pub struct DbRestoreArgs {
     /// The archive: a directory

@@ -36,6 +36,8 @@ pub struct RestoreJob {
     pub index_memory: Option<u64>,
     /// Whether the server works on this host.
     pub is_server_here: bool,
+    /// Whether pg_restore does a part of it.
+    pub has_program: bool,
 }
 
 /// What a plan is made of.
@@ -72,7 +74,9 @@ pub fn plan(args: &DbRestoreArgs, circumstances: &RestoreCircumstances<'_>) -> R
     let from = looked.contents.server_version.as_deref().unwrap_or("an unknown version");
     let database = looked.contents.database.as_deref().unwrap_or("?");
     plan.choose("archive", format!("of database {database}"), format!("dumped from PostgreSQL {from}"));
-    let (connections, reason) = connections(args.connections, circumstances)?;
+    // As many make indexes.
+    let room = SessionRoom { has: circumstances.connections_left, others: OTHER_CONNECTIONS, each: 2 };
+    let (connections, reason) = connections(args.connections, &room, circumstances.hands_allowed)?;
     plan.choose("connections", connections.to_string(), reason);
     list_tables(&mut plan, &looked.parts.tables);
     let parts = &looked.parts;
@@ -102,7 +106,8 @@ pub fn plan(args: &DbRestoreArgs, circumstances: &RestoreCircumstances<'_>) -> R
     mh_kit::sharing::explain(&mut plan);
     let chunk_bytes = (HELD_BYTES / (connections + 2)).clamp(1 << 20, 16 << 20);
     let (name, is_server_here) = (name.clone(), *is_server_here);
-    Ok(RestoreJob { plan, name, connections, chunk_bytes, index_memory, is_server_here })
+    let has_program = true;
+    Ok(RestoreJob { plan, name, connections, chunk_bytes, index_memory, is_server_here, has_program })
 }
 
 fn order(in_order: bool) -> &'static str {
@@ -116,7 +121,8 @@ fn order_reason(in_order: bool) -> &'static str {
     }
 }
 
-fn into(into: RestoreInto) -> &'static str {
+/// What may be there before, for people.
+pub fn into(into: RestoreInto) -> &'static str {
     match into {
         RestoreInto::Empty => "must be empty",
         RestoreInto::Existing => "may have anything in it",
@@ -125,9 +131,18 @@ fn into(into: RestoreInto) -> &'static str {
     }
 }
 
+/// Sessions that a server has left.
+pub struct SessionRoom {
+    /// So many.
+    pub has: u64,
+    /// Those besides the ones that load.
+    pub others: u64,
+    /// For each one that loads.
+    pub each: u64,
+}
+
 /// How many connections, and why no other number.
-fn connections(asked: Option<usize>, circumstances: &RestoreCircumstances<'_>) -> Result<(usize, String), String> {
-    let hands = circumstances.hands_allowed;
+pub fn connections(asked: Option<usize>, room: &SessionRoom, hands: usize) -> Result<(usize, String), String> {
     let (wanted, reason) = match asked.filter(|count| *count > 0) {
         Some(count) => (count, "asked for".to_owned()),
         None => {
@@ -136,13 +151,12 @@ fn connections(asked: Option<usize>, circumstances: &RestoreCircumstances<'_>) -
             (wanted, format!("{CONNECTIONS_A_CORE} for each of {cores}: some wait for the disk"))
         }
     };
-    // As many make indexes.
-    let left = circumstances.connections_left.saturating_sub(OTHER_CONNECTIONS) / 2;
+    let left = room.has.saturating_sub(room.others) / room.each;
     if left == 0 {
         return Err(format!(
             "connect: the server has {} left, and a restore needs {}",
-            counted(circumstances.connections_left, "connection"),
-            OTHER_CONNECTIONS + 2
+            counted(room.has, "connection"),
+            room.others + room.each
         ));
     }
     let left = usize::try_from(left).unwrap_or(usize::MAX);

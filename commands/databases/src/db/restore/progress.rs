@@ -2,19 +2,17 @@
 
 use super::report::indexes_of;
 use crate::db::progress_line::{RowsLine, RowsLook};
-use database::restore::{RestorePhase, RestoreProgress, RestoreRun};
+use database::restore::{RestorePhase, RestoreProgress};
 use mh_kit::context::Context;
 use mh_kit::report::counted;
-use std::sync::Arc;
 use terminal::Progress;
 
 /// Starts drawing, if standard error is a terminal.
-pub fn start(context: &Context, database: &str, run: &Arc<RestoreRun>) -> Progress {
-    let run = Arc::clone(run);
+pub fn start(context: &Context, database: &str, now: impl Fn() -> RestoreProgress + Send + 'static) -> Progress {
     let label = database.to_owned();
     let mut line = RowsLine::new(database);
     Progress::start_lines(&context.messages, move |elapsed| {
-        let now = run.progress();
+        let now = now();
         vec![match now.phase {
             RestorePhase::Rows => line.next(elapsed, look(&now)),
             phase => format!("{}  {}", terminal::printable(&label), phase_name(phase)),

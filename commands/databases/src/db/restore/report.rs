@@ -89,9 +89,10 @@ fn time_rows(end: &RestoreEnd<'_>) -> Vec<(String, String)> {
         share(clocks.waiting_for_hands)
     );
     let server = cost_text(end.cost.as_ref());
+    let without = if end.job.has_program { ", without pg_restore" } else { "" };
     let mut rows = vec![
         (counted(end.job.connections as u64, "connection"), spent),
-        ("this program".to_owned(), format!("{} of CPU time, without pg_restore", terminal::duration(end.client_cpu))),
+        ("this program".to_owned(), format!("{} of CPU time{without}", terminal::duration(end.client_cpu))),
         ("server".to_owned(), server),
     ];
     if end.restored.waits.looks() > 0 {
@@ -210,6 +211,7 @@ mod tests {
             chunk_bytes: 1,
             index_memory: None,
             is_server_here: true,
+            has_program: true,
         };
         let seconds = Duration::from_secs;
         let clocks = RestoreClocks {

@@ -74,6 +74,11 @@ impl SelectionArgs {
         options
     }
 
+    /// What is restored of an archive of MariaDB or MySQL: tables, whether statements, whether rows.
+    pub fn of_mysql(&self) -> (Vec<String>, bool, bool) {
+        (self.table.clone(), !self.data_only, !self.schema_only)
+    }
+
     /// Sections that are restored; none: all.
     pub fn sections(&self) -> &[String] {
         &self.section

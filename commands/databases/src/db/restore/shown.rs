@@ -62,13 +62,13 @@ pub fn failure(context: &Context, name: &str, error: &RestoreError, signal: Opti
 
 fn advice(error: &RestoreError) -> Option<&'static str> {
     match error {
-        RestoreError::NotEmpty(_) => Some(
-            "--clean drops what is to be restored, --into-existing restores beside what is there; createdb makes an empty one",
-        ),
-        RestoreError::Unfinished { is_ours: true } => Some("--resume goes on with it, --clean begins anew"),
-        RestoreError::Unfinished { is_ours: false } => {
-            Some("its archive or its selection was another; --clean forgets it, as does DROP SCHEMA mh_restore CASCADE")
+        RestoreError::NotEmpty(_) => {
+            Some("--clean drops what is to be restored, --into-existing restores beside what is there")
         }
+        RestoreError::Unfinished { is_ours: true } => Some("--resume goes on with it, --clean begins anew"),
+        RestoreError::Unfinished { is_ours: false } => Some(
+            "its archive or its selection was another; --clean forgets it, as does dropping mh_restore: a schema, of MariaDB a table",
+        ),
         RestoreError::Server { cause: WireError::Server(error), .. } if error.sqlstate() == "3D000" => {
             Some("createdb makes a database")
         }

@@ -1,0 +1,170 @@
+//! `mh db restore` of archives of a real MariaDB: what was dumped comes back, whatever ends a restore in between.
+
+use crate::mariadb::{MariaDbPlace, SCHEMA};
+use crate::place::{Running, names_in, said, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use testkit::program::Exit;
+
+/// A server with an archive `d` of `shop`, and an empty database `copy`.
+fn dumped(sql: &str, options: &[&str]) -> Option<MariaDbPlace> {
+    let source = MariaDbPlace::start(options)?;
+    source.sql("shop", sql);
+    source.dumped(&[]);
+    source.make("copy");
+    Some(source)
+}
+
+/// As many rows as take some seconds, with keys.
+const MUCH: &str = "create table big (id int primary key, s text, n int, key (n), key (s(20))); \
+    insert into big select seq, repeat(md5(seq), 20), seq % 1000 from seq_1_to_150000; \
+    create table old (id int primary key, s varchar(100)) engine = MyISAM; insert into old select seq, md5(seq) from seq_1_to_20000; \
+    analyze table big";
+
+const LOADS: &str =
+    "select count(*) from information_schema.processlist where info like 'load data local infile%into table `big`%'";
+
+#[test]
+fn it_makes_the_same_database() {
+    let Some(source) = dumped(SCHEMA, &[]) else { return };
+    let outcome = source.restore_into("copy", &["--report=json"]);
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+    let text = said(&outcome);
+    let report = text.lines().find(|line| line.starts_with('{')).expect("a report");
+    let report: Value = serde_json::from_str(report).expect("JSON");
+    assert_eq!((report["tables"].as_u64(), report["rows"].as_u64()), (Some(4), Some(20_504)));
+    assert_eq!(source.content("copy"), source.content("shop"));
+    let again = source.restore_into("copy", &[]);
+    assert_eq!(again.exit, Exit::Code(2), "{}", said(&again));
+    assert!(said(&again).contains("the database is not empty"), "{}", said(&again));
+    let cleaned = source.restore_into("copy", &["--clean", "-q"]);
+    assert_eq!((cleaned.exit, said(&cleaned)), (Exit::Code(0), String::new()));
+    assert_eq!(source.content("copy"), source.content("shop"));
+}
+
+#[test]
+fn options_select_tables_statements_and_rows() {
+    let Some(source) = dumped(SCHEMA, &[]) else { return };
+    let names = "select group_concat(table_name order by 1) from information_schema.tables where table_schema = 'copy'";
+    let restored = |words: &[&str]| {
+        let outcome = source.restore_into("copy", words);
+        assert_eq!(outcome.exit, Exit::Code(0), "{words:?}: {}", said(&outcome));
+    };
+    restored(&["-s", "-t", "par*"]);
+    assert_eq!(
+        (source.sql("copy", names).as_str(), source.sql("copy", "select count(*) from parent").as_str()),
+        ("parent", "0")
+    );
+    restored(&["-a", "-t", "parent", "--into-existing"]);
+    assert_eq!(source.sql("copy", "select count(*) from parent"), "500");
+    source.sql("mysql", "set global local_infile = 0");
+    source.make("other");
+    let outcome = source.restore_into("other", &["-j1"]);
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+    assert_eq!(source.content("other"), source.content("shop"), "by INSERT");
+    let plan = source.restore_into("other", &["--explain"]);
+    let plan = String::from_utf8(plan.stdout).expect("text");
+    assert!(plan.contains("INSERT") && plan.contains("of database shop"), "{plan}");
+}
+
+/// Ends a restore once rows are on their way, by a signal.
+fn end(source: &MariaDbPlace, words: &[&str], signal: Signal) -> Option<i32> {
+    let mut running: Running = source.start_restore("copy", words);
+    wait_until("rows are loaded", || {
+        source.sql("mysql", LOADS) != "0" || running.child.try_wait().is_ok_and(|end| end.is_some())
+    });
+    let pid = i32::try_from(running.child.id()).ok().and_then(Pid::from_raw).expect("a PID");
+    let _ended_already = kill_process(pid, signal);
+    let code = running.end().code();
+    wait_until("connections end", || source.is_alone());
+    code
+}
+
+#[test]
+fn an_interrupted_restore_goes_on() {
+    let Some(source) = dumped(MUCH, &[]) else { return };
+    assert_eq!(end(&source, &["-j2"], Signal::INT), Some(130));
+    let refused = source.restore_into("copy", &[]);
+    assert_eq!(refused.exit, Exit::Code(2), "{}", said(&refused));
+    assert!(
+        said(&refused).contains("was interrupted in this database") && said(&refused).contains("--resume"),
+        "{}",
+        said(&refused)
+    );
+    for _ in 0..3 {
+        let _killed_or_done = end(&source, &["-j2", "--resume"], Signal::KILL);
+    }
+    if source.sql("mysql", "select count(*) from information_schema.tables where table_name like 'mh%restore%'") == "1"
+    {
+        let outcome = source.restore_into("copy", &["--resume"]);
+        assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+    }
+    assert_eq!(source.content("copy"), source.content("shop"));
+}
+
+/// The server ends the transaction with its connection; the file is sent again over a new one.
+#[test]
+fn a_connection_that_is_lost_is_made_again() {
+    let Some(source) = dumped(MUCH, &[]) else { return };
+    let mut running = source.start_restore("copy", &["-j2"]);
+    let find = "select id from information_schema.processlist where info like 'load data local infile%into table `big`%' limit 1";
+    let mut loader = String::new();
+    wait_until("a loader is found", || {
+        loader = source.sql("mysql", find);
+        !loader.is_empty() || running.child.try_wait().is_ok_and(|end| end.is_some())
+    });
+    if !loader.is_empty() {
+        // It may be done by then.
+        let _killed = source.session(&format!("kill {loader}")).end();
+    }
+    assert_eq!(running.end().code(), Some(0));
+    assert_eq!(source.content("copy"), source.content("shop"));
+}
+
+#[test]
+fn what_is_not_what_was_dumped_fails_the_restore() {
+    let Some(source) = dumped(SCHEMA, &[]) else { return };
+    let file = names_in(&source.place.path("d"))
+        .into_iter()
+        .find(|name| name.starts_with("shop.parent."))
+        .expect("it has rows");
+    let path = source.place.path("d").join(file);
+    let mut bytes = std::fs::read(&path).expect("ours");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    std::fs::write(&path, bytes).expect("ours");
+    let outcome = source.restore_into("copy", &[]);
+    assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
+    assert!(
+        said(&outcome).contains("shop.parent.00000.tsv") && said(&outcome).contains("--resume"),
+        "{}",
+        said(&outcome)
+    );
+    source.make("other");
+    let by_script = source.restore("third");
+    assert!(by_script.exit != Exit::Code(0), "the script has noticed it, too");
+    std::fs::remove_file(&path).expect("ours");
+    let outcome = source.restore_into("other", &[]);
+    assert!(outcome.exit != Exit::Code(0) && said(&outcome).contains("No such file"), "{}", said(&outcome));
+    assert_eq!(source.sql("mysql", "select count(*) from information_schema.tables where table_schema = 'other'"), "0");
+}
+
+/// A view of somebody who is not here can be made by a superuser; a procedure that does not parse cannot, and the others come nevertheless.
+#[test]
+fn a_statement_that_is_refused_is_reported_and_the_others_are_carried_out() {
+    let Some(source) = dumped(SCHEMA, &[]) else { return };
+    let path = source.place.path("d/routines.sql");
+    let text = std::fs::read_to_string(&path).expect("ours").replace("select 1\n", "selec 1\n");
+    std::fs::write(&path, text).expect("ours");
+    let outcome = source.restore_into("copy", &[]);
+    assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
+    assert!(said(&outcome).contains("PROCEDURE `report`") && said(&outcome).contains("syntax"), "{}", said(&outcome));
+    let made = "select (select count(*) from information_schema.views where table_schema = 'copy') + \
+        (select count(*) from information_schema.triggers where trigger_schema = 'copy') + \
+        (select count(*) from information_schema.events where event_schema = 'copy')";
+    assert_eq!(source.sql("mysql", made), "3");
+    source.make("other");
+    let strict = source.restore_into("other", &["--exit-on-error"]);
+    assert_eq!(strict.exit, Exit::Code(1), "{}", said(&strict));
+    assert_eq!(source.sql("mysql", "select count(*) from information_schema.views where table_schema = 'other'"), "0");
+}
