@@ -110,9 +110,9 @@ fn limits_of_time_that_an_administrator_has_set_do_not_end_a_dump() {
     let Some(source) = PostgresSource::start(&[]) else { return };
     fill(&source);
     for limit in ["statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout"] {
-        source.sql("postgres", &format!("alter database postgres set {limit} = '50ms'"));
+        source.sql("postgres", &format!("alter database postgres set {limit} = '400ms'"));
     }
-    let outcome = dump(&source, &["-q", "-Z", "gzip:6"]);
+    let outcome = dump(&source, &["-q", "-Z", "gzip:9"]);
     assert_eq!((outcome.exit, said(&outcome)), (Exit::Code(0), String::new()));
 }
 

@@ -132,9 +132,18 @@ pub enum NoDigests {
         #[source]
         cause: std::io::Error,
     },
-    /// The index is of another kind.
-    #[error("'{0}' is no index of an archive of PostgreSQL")]
-    Unknown(String),
+    /// The index is that of another kind of database.
+    #[error("'{0}' is of MariaDB or MySQL, whose tables are not compared")]
+    OtherKind(String),
+    /// A digest that is none.
+    #[error("'{0}' has a digest that is none")]
+    Digest(String),
+}
+
+/// Indexes of PostgreSQL have no such word.
+#[derive(serde::Deserialize)]
+struct IndexKind {
+    kind: Option<String>,
 }
 
 impl ArchiveDigests {
@@ -143,11 +152,14 @@ impl ArchiveDigests {
         let path = archive.join(INDEX);
         let shown = || path.display().to_string();
         let text = std::fs::read(&path).map_err(|cause| NoDigests::Read { path: shown(), cause })?;
+        if serde_json::from_slice::<IndexKind>(&text).is_ok_and(|index| index.kind.is_some()) {
+            return Err(NoDigests::OtherKind(shown()));
+        }
         let index: ArchiveIndex =
             serde_json::from_slice(&text).map_err(|cause| NoDigests::Read { path: shown(), cause: cause.into() })?;
         let tables = index.tables.iter().map(expected).collect::<Option<Vec<_>>>();
         let encoding = Some(index.encoding).filter(|encoding| !encoding.is_empty());
-        Ok(Self { encoding, tables: tables.ok_or_else(|| NoDigests::Unknown(shown()))? })
+        Ok(Self { encoding, tables: tables.ok_or_else(|| NoDigests::Digest(shown()))? })
     }
 }
 
@@ -202,5 +214,7 @@ mod tests {
         assert!(matches!(ArchiveDigests::read(directory.path()), Err(NoDigests::Read { .. })));
         std::fs::write(directory.path().join(INDEX), r#"{"version":1,"tables":[{"table":"t"}]}"#).expect("ours");
         assert!(ArchiveDigests::read(directory.path()).is_err(), "a table without a digest");
+        std::fs::write(directory.path().join(INDEX), r#"{"version":1,"kind":"mysql","tables":[]}"#).expect("ours");
+        assert!(matches!(ArchiveDigests::read(directory.path()), Err(NoDigests::OtherKind(_))));
     }
 }

@@ -16,7 +16,7 @@ use crew::budget::Lease;
 use database::dump::{DumpError, DumpProgress};
 use database::target::Database;
 use database::verify::{
-    ArchiveDigests, PostgresReading, TableState, TableToRead, WantedTables, compare, is_named, together,
+    ArchiveDigests, NoDigests, PostgresReading, TableState, TableToRead, WantedTables, compare, is_named, together,
 };
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome, with_causes};
@@ -124,8 +124,12 @@ fn look(args: &DbVerifyArgs, [one, other]: [NamedSide; 2]) -> Result<[Side; 2], 
 fn look_at(side: NamedSide, wanted: &WantedTables, encoding: Option<&str>, names: &[String]) -> Result<Side, String> {
     match side {
         NamedSide::Archive(path) => {
-            let mut digests = ArchiveDigests::read(&path)
-                .map_err(|error| format!("{}; mh db dump writes it, other archives have none", with_causes(&error)))?;
+            let mut digests = ArchiveDigests::read(&path).map_err(|error| match error {
+                NoDigests::Read { .. } => {
+                    format!("{}; mh db dump writes it, other archives have none", with_causes(&error))
+                }
+                error => format!("compare {}: {error}", terminal::quote(&path)),
+            })?;
             digests.tables.retain(|(table, _)| names.is_empty() || is_named(&table.name, names));
             Ok(Side::Archive { path, digests })
         }
@@ -199,12 +203,8 @@ fn carry_out(
         .map_err(mh_kit::context::signal_failure)?;
     let is_here = sides.iter().all(|side| !matches!(side, Side::Server { is_here: false, .. }));
     let a_hand = if is_here { 1 } else { CONNECTIONS_A_HAND };
-    let served = ServedRun {
-        command: NAME,
-        purpose: &job.plan.purpose,
-        connections: job.connections.iter().sum(),
-        a_hand: a_hand,
-    };
+    let served =
+        ServedRun { command: NAME, purpose: &job.plan.purpose, connections: job.connections.iter().sum(), a_hand };
     let (shared, lease) = served.lease(context, &args.standing);
     let read = move || {
         let all = readings.iter().map(|reading| reading.progress());
