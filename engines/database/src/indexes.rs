@@ -13,6 +13,7 @@ mod script;
 mod statement;
 mod watch;
 
+pub(crate) use facts::literal;
 pub use facts::{IndexFacts, IndexedTable};
 pub use jobs::{IndexJob, IndexWork, Present, TableSharing};
 pub use lane::Connecting;

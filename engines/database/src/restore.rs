@@ -27,7 +27,7 @@ use feed::Feeding;
 use ledger::{LedgerState, RestoreLedger, RestoreStage};
 use making::IndexMaking;
 use parking_lot::Mutex;
-use program::{ProgramRemarks, RestoreHost, RestoreProgram};
+use program::{RestoreHost, RestoreProgram};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
@@ -332,7 +332,8 @@ struct Running<'a> {
     leader: Mutex<Connection>,
     ledger: RestoreLedger,
     goes_on: bool,
-    remarks: Mutex<ProgramRemarks>,
+    note_at_commit: Arc<Mutex<Option<String>>>,
+    warnings: Mutex<Vec<String>>,
     faults: Mutex<Vec<RestoreFault>>,
 }
 
@@ -371,8 +372,10 @@ impl RestoreRun {
         lease: &dyn Lease,
     ) -> Result<Restored, RestoreError> {
         let outcome = self.restore(request, looked, lease);
-        // What was ended from outside has failed in some way.
-        self.board.end()?;
+        if outcome.is_err() {
+            // What was ended from outside has failed in some way.
+            self.board.end()?;
+        }
         outcome
     }
 
@@ -385,9 +388,14 @@ impl RestoreRun {
         let mut leader = connect(&request.address)?;
         self.board.may_be_cancelled(&leader);
         work::set_up(&mut leader, &looked.parts.settings)?;
-        let archive = ledger::archive_name(&request.archive, &looked.contents)?;
+        let archive = ledger::archive_name(&request.archive, looked)?;
         let (ledger, goes_on) = begin(&mut leader, request, looked, &archive)?;
-        let host = Box::new(RestoreHost(Arc::clone(&self.board)));
+        let note_at_commit = Arc::new(Mutex::new(None));
+        let host = Box::new(RestoreHost {
+            board: Arc::clone(&self.board),
+            note_at_commit: Arc::clone(&note_at_commit),
+            server_major: major(leader.server_version()).unwrap_or(0),
+        });
         let running = Running {
             request,
             looked,
@@ -402,7 +410,8 @@ impl RestoreRun {
             leader: Mutex::new(leader),
             ledger,
             goes_on,
-            remarks: Mutex::default(),
+            note_at_commit,
+            warnings: Mutex::default(),
             faults: Mutex::default(),
         };
         self.clean(&running)?;
@@ -413,24 +422,26 @@ impl RestoreRun {
         self.verify(&running)?;
         let failed = |cause| RestoreError::Server { what: "remove what was noted".to_owned(), cause };
         ledger::remove(&mut running.leader.lock()).map_err(failed)?;
-        let remarks = running.remarks.into_inner();
-        let mut faults = running.faults.into_inner();
-        faults.extend(remarks.errors.into_iter().map(|error| {
-            let (message, what) = error.split_once("\nCommand was: ").unwrap_or((&error, ""));
-            RestoreFault { what: what.trim().to_owned(), message: message.to_owned() }
-        }));
-        let rows_before = running.ledger.rows();
-        Ok(Restored { progress: self.board.progress(), rows_before, faults, warnings: remarks.warnings, waits })
+        let mut faults = running.ledger.refused().to_vec();
+        faults.append(&mut running.faults.into_inner());
+        let (rows_before, warnings) = (running.ledger.rows(), running.warnings.into_inner());
+        Ok(Restored { progress: self.board.progress(), rows_before, faults, warnings, waits })
     }
 
     fn clean(&self, running: &Running<'_>) -> Result<(), RestoreError> {
-        let RestoreInto::Cleaned { if_exists } = running.request.into else { return Ok(()) };
-        let has_drop = |entry: &&ArchiveEntry| entry.section != Section::Data;
+        let RestoreInto::Cleaned { if_exists } = running.ledger.begun_into() else { return Ok(()) };
+        if running.ledger.has(RestoreStage::Cleaned) {
+            return Ok(());
+        }
+        let has_drop = |entry: &&ArchiveEntry| entry.section != Section::Data || entry.kind == EntryKind::LargeObject;
         let entries: Vec<&ArchiveEntry> = running.looked.contents.entries.iter().filter(has_drop).collect();
-        let (request, mut leader) = (running.request, running.leader.lock());
-        let faults = clean::clean(&mut leader, &running.reader, &entries, &request.options, if_exists)?;
-        running.faults.lock().extend(faults);
-        self.board.end()
+        let options = &running.request.options;
+        // What an interrupted run has dropped is not there.
+        let if_exists = if_exists || running.goes_on;
+        let faults =
+            clean::clean(&mut running.leader.lock(), &self.board, &running.reader, &entries, options, if_exists)?;
+        self.board.end()?;
+        running.note(RestoreStage::Cleaned, faults)
     }
 
     /// Schemas, tables, functions: pg_restore's, one statement after the other.
@@ -439,8 +450,8 @@ impl RestoreRun {
         if running.ledger.has(RestoreStage::Before) {
             return Ok(());
         }
-        running.pg_restore(&self.board, "before", &running.looked.parts.before, &["--section=pre-data".into()])?;
-        running.note(RestoreStage::Before)
+        let refused = running.pg_restore(&self.board, "before", &running.looked.parts.before, &[])?;
+        running.note(RestoreStage::Before, refused)
     }
 
     /// Rows and indexes, and large objects beside them.
@@ -452,7 +463,7 @@ impl RestoreRun {
         let streams = parts.tables.iter().filter(|table| table.source == RowSource::Stream).count();
         let feeders = if parts.in_order { 1 } else { (request.connections / 4).clamp(1, streams.max(1)) };
         self.board.begin(&parts.tables, &indexes.lanes, feeders);
-        let order = order::order(parts, &mut running.leader.lock())?;
+        let order::TableOrder { order, referring } = order::order(parts, &mut running.leader.lock())?;
         let feeding = Feeding {
             request,
             tables: &parts.tables,
@@ -464,6 +475,7 @@ impl RestoreRun {
             indexes: &indexes,
             leader: &running.leader,
             in_order: parts.in_order,
+            referring: &referring,
         };
         let working = Working {
             request,
@@ -500,11 +512,11 @@ impl RestoreRun {
         self.board.end()?;
         let made = indexes.end()?;
         self.board.was_indexing(made.ended, made.time);
-        if let Some(RestoreFault { what, message }) = made.faults.first().filter(|_| request.exits_on_error).cloned() {
+        let first = made.faults.first().filter(|_| request.exits_on_error || self.board.is_over());
+        if let Some(RestoreFault { what, message }) = first.cloned() {
             return Err(RestoreError::Refused { what, message });
         }
-        running.faults.lock().extend(made.faults);
-        running.note(RestoreStage::Rows)?;
+        running.note(RestoreStage::Rows, made.faults)?;
         Ok(waits)
     }
 
@@ -513,17 +525,22 @@ impl RestoreRun {
         if running.ledger.has(RestoreStage::Meanwhile) {
             return Ok(());
         }
-        let options = ["--section=data".into(), "--single-transaction".into()];
-        running.pg_restore(&self.board, "meanwhile", &running.looked.parts.meanwhile, &options)?;
-        running.note(RestoreStage::Meanwhile)
+        let entries = &running.looked.parts.meanwhile;
+        if entries.is_empty() {
+            return running.note(RestoreStage::Meanwhile, Vec::new());
+        }
+        *running.note_at_commit.lock() = Some(running.ledger.note(RestoreStage::Meanwhile));
+        // The first refusal ends it.
+        running.pg_restore(&self.board, "meanwhile", entries, &["--single-transaction".into()]).map(drop)
     }
 
     /// Foreign keys, triggers, policies, materialised views: pg_restore's, which knows which of them lock the same tables.
     fn after(&self, running: &Running<'_>) -> Result<(), RestoreError> {
         self.board.enter(RestorePhase::After);
         let jobs = format!("--jobs={}", running.request.connections);
-        let options = ["--section=post-data".into(), jobs.into()];
-        running.pg_restore(&self.board, "after", &running.looked.parts.after, &options)
+        let refused = running.pg_restore(&self.board, "after", &running.looked.parts.after, &[jobs.into()])?;
+        running.faults.lock().extend(refused);
+        Ok(())
     }
 
     fn vacuum(&self, running: &Running<'_>) -> Result<(), RestoreError> {
@@ -555,6 +572,7 @@ impl RestoreRun {
     fn vacuum_some(&self, running: &Running<'_>, next: &AtomicUsize) -> Result<(), RestoreError> {
         let mut connection = connect(&running.request.address)?;
         self.board.may_be_cancelled(&connection);
+        work::set_up(&mut connection, &running.looked.parts.settings)?;
         while let Some(table) = running.looked.parts.tables.get(next.fetch_add(1, Ordering::Relaxed)) {
             let hand = running.lease.take();
             let vacuumed = connection.execute(&format!("vacuum (freeze, analyze) {}", table.name));
@@ -566,16 +584,16 @@ impl RestoreRun {
 }
 
 impl Running<'_> {
-    /// Has pg_restore restore some entries.
+    /// Has pg_restore restore some entries; what the server refused.
     fn pg_restore(
         &self,
         board: &RestoreBoard,
         name: &str,
         entries: &[u64],
         options: &[OsString],
-    ) -> Result<(), RestoreError> {
+    ) -> Result<Vec<RestoreFault>, RestoreError> {
         if entries.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let wanted: HashSet<u64> = entries.iter().copied().collect();
         let entries: Vec<&ArchiveEntry> =
@@ -594,30 +612,43 @@ impl Running<'_> {
         if board.is_over() {
             return Err(RestoreError::Interrupted);
         }
-        if self.goes_on {
-            remarks.errors.retain(|error| !is_there_already(error));
-        }
-        let mut kept = self.remarks.lock();
-        kept.errors.append(&mut remarks.errors);
-        kept.warnings.append(&mut remarks.warnings);
-        Ok(())
+        self.warnings.lock().append(&mut remarks.warnings);
+        // In a database that was not empty, what is there may be somebody else's.
+        let may_be_ours = self.goes_on && self.ledger.begun_into() != RestoreInto::Existing;
+        let refused = remarks.refused.into_iter();
+        Ok(refused
+            .filter(|(sqlstate, fault)| !may_be_ours || !is_there_already(sqlstate, &fault.message))
+            .map(|(_, fault)| fault)
+            .collect())
     }
 
-    fn note(&self, stage: RestoreStage) -> Result<(), RestoreError> {
+    /// Notes a stage, with what the server refused in it.
+    fn note(&self, stage: RestoreStage, refused: Vec<RestoreFault>) -> Result<(), RestoreError> {
         let failed = |cause| RestoreError::Server { what: "note what is done".to_owned(), cause };
-        self.leader.lock().execute(&self.ledger.note(stage)).map(drop).map_err(failed)
+        let noted = self.leader.lock().execute(&self.ledger.note_with(stage, &refused)).map(drop).map_err(failed);
+        self.faults.lock().extend(refused);
+        noted
     }
 }
 
 /// Whether the server refused something that an interrupted restore has made. Each entry is one transaction, so it is there whole.
-fn is_there_already(error: &str) -> bool {
-    [" already exists", " is already a partition", "multiple primary keys"].iter().any(|words| error.contains(words))
+fn is_there_already(sqlstate: &str, message: &str) -> bool {
+    // A table, an object, a schema, a function, a database.
+    const DUPLICATES: [&str; 5] = ["42P07", "42710", "42P06", "42723", "42P04"];
+    // LIMIT: codes that have other meanings, too, are told apart by the server's English words.
+    let is_other = matches!(sqlstate, "42P16" | "42809" | "55000" | "42P17");
+    DUPLICATES.contains(&sqlstate)
+        || is_other && ["already", "multiple primary keys"].iter().any(|words| message.contains(words))
 }
 
 /// Looks at what the server does for rows and indexes, if it lets us.
 fn watch(request: &RestoreRequest, board: &RestoreBoard, indexes: &IndexMaking<'_>, is_over: &AtomicBool) -> WaitTally {
     let waits = |time: Duration| {
         let end = Instant::now() + time;
+        if indexes.lanes.stopped().is_some() {
+            // A lane has failed: rows of other tables are not waited for.
+            board.halt();
+        }
         while !is_over.load(Ordering::Acquire) && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -654,7 +685,10 @@ fn begin(
     };
     let cleans = matches!(request.into, RestoreInto::Cleaned { .. });
     match RestoreLedger::look(leader, archive)? {
-        LedgerState::Ours(ledger) if request.into == RestoreInto::Interrupted => return Ok((ledger, true)),
+        LedgerState::Ours(mut ledger) if request.into == RestoreInto::Interrupted => {
+            forget_unlogged(leader, looked, &mut ledger)?;
+            return Ok((ledger, true));
+        }
         LedgerState::None => {}
         _ if cleans => ledger::remove(leader).map_err(failed("remove what an interrupted restore has noted"))?,
         found => return Err(RestoreError::Unfinished { is_ours: matches!(found, LedgerState::Ours(_)) }),
@@ -671,7 +705,33 @@ fn begin(
             objects => return Err(RestoreError::NotEmpty(objects)),
         }
     }
-    Ok((RestoreLedger::begin(leader, archive)?, false))
+    Ok((RestoreLedger::begin(leader, archive, request.into)?, false))
+}
+
+/// A server that has crashed has emptied unlogged tables, and the ledger does not know it: their rows come anew. Tables that were there before are
+/// left as they are.
+fn forget_unlogged(
+    leader: &mut Connection,
+    looked: &LookedArchive,
+    ledger: &mut RestoreLedger,
+) -> Result<(), RestoreError> {
+    let parts = &looked.parts;
+    if ledger.begun_into() == RestoreInto::Existing || parts.in_order {
+        return Ok(());
+    }
+    let has_rows = ledger.entries();
+    for table in parts.tables.iter().filter(|table| has_rows.contains(&table.entry)) {
+        let failed = |cause| RestoreError::Server { what: format!("look at {}", table.name), cause };
+        let sql = format!(
+            "select 1 from pg_catalog.pg_class where oid = {}::pg_catalog.regclass and relpersistence = 'u'",
+            crate::indexes::literal(&table.name)
+        );
+        if !leader.query(&sql).map_err(failed)?.is_empty() {
+            let forget = ledger.forget(table.entry);
+            leader.execute(&format!("begin; truncate only {}; {forget}; commit", table.name)).map_err(failed)?;
+        }
+    }
+    Ok(())
 }
 
 fn connect(address: &ServerAddress) -> Result<Connection, RestoreError> {

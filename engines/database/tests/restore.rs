@@ -435,3 +435,139 @@ fn rows_keep_their_meaning_whatever_the_encodings_are() {
         }
     }
 }
+
+/// An archive of these statements in the database `postgres`, and a database to restore it into.
+fn archived(sql: &str) -> Option<(Place, PathBuf)> {
+    let place = Place::start()?;
+    place.connection("postgres").execute(sql).expect("it is made");
+    let archive = place.foreign("archive", &["-Z0"]);
+    place.make("copy");
+    Some((place, archive))
+}
+
+fn answer(place: &Place, sql: &str) -> String {
+    shown(&place.connection("copy").query(sql).expect("an answer")).join("; ")
+}
+
+#[test]
+fn rights_on_the_schema_public_come_back() {
+    let make = "create role reader; create table t (n int); grant create on schema public to reader; comment on schema public is 'ours'";
+    let Some((place, archive)) = archived(make) else { return };
+    let restored = place.restore(&archive, "copy").run().expect("it is restored");
+    assert!(restored.faults.is_empty(), "{:?}", restored.faults);
+    let asked = "select has_schema_privilege('reader', 'public', 'create'), obj_description('public'::regnamespace)";
+    assert_eq!(answer(&place, asked), "t ours");
+}
+
+#[test]
+fn an_interrupted_cleaning_goes_on_and_leaves_no_old_row() {
+    let make = "create table a as select i from generate_series(1, 1000) i; create table b as select * from a";
+    let Some((place, archive)) = archived(make) else { return };
+    let mut restore = place.restore(&archive, "copy");
+    restore.run().expect("it is empty");
+    let mut holder = place.connection("copy");
+    holder.execute("begin; lock table a in access share mode").expect("it is there");
+    restore.request.into = RestoreInto::Cleaned { if_exists: true };
+    let run = RestoreRun::new();
+    let looked = restore.look();
+    std::thread::scope(|scope| {
+        let restores = scope.spawn(|| run.run(&restore.request, &looked, lease().as_ref()));
+        let waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = 'copy'";
+        while shown(&place.connection("postgres").query(waiting).expect("an answer")) == ["0"] {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        run.stop();
+        assert!(matches!(restores.join().expect("it ends"), Err(RestoreError::Interrupted)));
+    });
+    assert_eq!(answer(&place, "select count(*) from a"), "1000", "what was not dropped is there");
+    holder.execute("rollback").expect("it lets go");
+    restore.request.into = RestoreInto::Interrupted;
+    let restored = restore.run().expect("it goes on");
+    assert!(restored.faults.is_empty(), "{:?}", restored.faults);
+    assert_eq!(answer(&place, "select (select count(*) from a), (select count(*) from b)"), "1000 1000");
+}
+
+#[test]
+fn refusals_before_an_interruption_are_reported_after_it() {
+    let make =
+        "create role gone; create table t as select i from generate_series(1, 200000) i; alter table t owner to gone";
+    let Some((place, archive)) = archived(make) else { return };
+    place.connection("postgres").execute("alter table t owner to postgres; drop role gone").expect("nobody needs it");
+    let mut restore = place.restore(&archive, "copy");
+    let was_ended = end_when(&restore, &|now| now.rows > 0);
+    restore.request.into = RestoreInto::Interrupted;
+    if was_ended {
+        let restored = restore.run().expect("it goes on");
+        assert!(restored.faults.len() == 1 && restored.faults[0].message.contains("gone"), "{:?}", restored.faults);
+    }
+    assert_eq!(answer(&place, "select count(*) from t"), "200000");
+}
+
+#[test]
+fn unlogged_rows_that_a_crash_took_come_anew() {
+    let make = "create unlogged table u as select i from generate_series(1, 1000) i; create table l as select i from generate_series(1, 400000) i";
+    let Some((place, archive)) = archived(make) else { return };
+    let mut restore = place.restore(&archive, "copy");
+    restore.request.connections = 1;
+    let was_ended = end_when(&restore, &|now| now.phase == RestorePhase::After);
+    // What recovery does to an unlogged table.
+    place.connection("copy").execute("truncate u").expect("it is there");
+    restore.request.into = RestoreInto::Interrupted;
+    if was_ended {
+        restore.run().expect("it goes on");
+        assert_eq!(answer(&place, "select (select count(*) from u), (select count(*) from l)"), "1000 400000");
+    }
+}
+
+#[test]
+fn rows_that_refer_to_others_of_their_table_are_one_statement() {
+    let make = "create table tree (id int primary key, up int); insert into tree select i, 40001 - i from generate_series(1, 40000) i; \
+        alter table tree add foreign key (up) references tree (id)";
+    let Some((place, archive)) = archived(make) else { return };
+    for archive in [archive, place.foreign("packed", &["-Z1"]), place.ours("ours", "gzip:1")] {
+        let mut restore = place.restore(&archive, "copy");
+        restore.request.chunk_bytes = 64 << 10;
+        restore.request.into = RestoreInto::Cleaned { if_exists: true };
+        restore.selection = vec!["--schema-only".into()];
+        assert!(restore.run().expect("the schema").faults.is_empty());
+        restore.selection = vec!["--data-only".into()];
+        restore.request.into = RestoreInto::Empty;
+        restore.request.verifies = false;
+        let restored = restore.run().unwrap_or_else(|error| panic!("{error}: {:?}", std::error::Error::source(&error)));
+        assert_eq!((restored.progress.rows, answer(&place, "select count(*) from tree").as_str()), (40_000, "40000"));
+    }
+}
+
+#[test]
+fn an_archive_that_has_changed_is_another_one() {
+    let make = "create table t as select i from generate_series(1, 300000) i";
+    let Some((place, _)) = archived(make) else { return };
+    let archive = place.ours("ours", "none");
+    let mut restore = place.restore(&archive, "copy");
+    if end_when(&restore, &|now| now.rows > 0) {
+        std::fs::remove_file(archive.join("mh.index")).expect("it is there");
+        restore.request.into = RestoreInto::Interrupted;
+        restore.request.verifies = false;
+        let error = restore.run().expect_err("pieces would mean other rows");
+        assert!(matches!(error, RestoreError::Unfinished { is_ours: false }), "{error}");
+    }
+}
+
+#[test]
+fn sessions_outlive_the_limits_of_administrators() {
+    let make =
+        "create table t as select i from generate_series(1, 1000) i; select lo_create(0) from generate_series(1, 3)";
+    let Some((place, archive)) = archived(make) else { return };
+    let limits =
+        "alter database copy set idle_session_timeout = '300ms'; alter database copy set statement_timeout = '2s'";
+    place.connection("postgres").execute(limits).expect("settings");
+    let mut holder = place.connection("postgres");
+    holder.execute("select pg_sleep(0)").expect("an answer");
+    let mut restore = place.restore(&archive, "copy");
+    restore.request.vacuums = true;
+    restore.run().expect("limits do not count");
+    assert_eq!(
+        answer(&place, "select (select count(*) from t), (select count(*) from pg_largeobject_metadata)"),
+        "1000 3"
+    );
+}

@@ -7,7 +7,7 @@ mod relay;
 
 pub use bulk::CopyIn;
 pub use canceller::Canceller;
-pub use relay::{AnswerEnd, PostgresRelay};
+pub use relay::{AnswerEnd, PostgresRelay, RelayedAnswer};
 
 use crate::address::{Protocol, ServerAddress, TlsMode};
 use crate::channel::WireChannel;

@@ -15,7 +15,7 @@ mod statement;
 mod tls;
 
 pub use address::{AddressError, Environment, OptionDialect, Protocol, ServerAddress, TlsMode};
-pub use connection::{AnswerEnd, Canceller, Connection, CopyIn, Executed, PostgresRelay};
+pub use connection::{AnswerEnd, Canceller, Connection, CopyIn, Executed, PostgresRelay, RelayedAnswer};
 pub use error::{ErrorKind, ServerError, WireError};
 pub use mysql::RowPart;
 pub use reply::{Reply, TextRow};

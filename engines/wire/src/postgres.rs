@@ -12,7 +12,8 @@ use crate::error::WireError;
 use crate::reply::ReplyTally;
 use crate::statement::{Statement, StatementName, Value};
 use postgres_protocol::message::{backend, frontend};
-use server_messages::{affected_rows, oids, put_row, server_error};
+pub(crate) use server_messages::server_error;
+use server_messages::{affected_rows, oids, put_row};
 use std::collections::VecDeque;
 use std::time::Instant;
 

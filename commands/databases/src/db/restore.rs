@@ -75,7 +75,7 @@ fn postgres(
     });
     let (target, connection, programs, archive) = match looked {
         Ok(looked) => looked,
-        Err(error) => return Ok(shown::failure(context, &name, &error, signals.signal(), false)),
+        Err(error) => return Ok(shown::failure(context, &name, &error, signals.signal(), None)),
     };
     let circumstances = RestoreCircumstances {
         name: name.clone(),
@@ -210,7 +210,7 @@ fn carry_out(
         Ok(restored) => restored,
         Err(error) => {
             let signal = signals.signal().filter(|_| is_by_signal(&error));
-            return Ok(shown::failure(context, &job.name, &error, signal, true));
+            return Ok(shown::failure(context, &job.name, &error, signal, Some(args.into())));
         }
     };
     let end = RestoreEnd {

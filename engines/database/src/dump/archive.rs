@@ -15,6 +15,8 @@ pub const INDEX: &str = "mh.index";
 
 /// LIMIT: what is kept of a program's standard error.
 const SAID_BYTES: u64 = 64 << 10;
+/// LIMIT: of what follows that.
+const LAST_BYTES: usize = 4 << 10;
 
 /// What `mh.index` says of an archive, as JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -182,13 +184,20 @@ fn place(line: &str) -> Option<(u32, u64)> {
     Some((oid, entry.parse().ok()?))
 }
 
-/// The begin of what a program says.
+/// The begin of what a program says, and its last lines.
 pub fn read_some(from: impl Read) -> String {
-    let mut said = Vec::new();
     let mut from = from;
+    let mut said = Vec::new();
     let _what_came_until_then = from.by_ref().take(SAID_BYTES).read_to_end(&mut said);
-    // A program that writes on must not wait for its reader.
-    let _nobody_listens = io::copy(&mut from, &mut io::sink());
+    // A program that writes on must not wait for its reader. Its last lines count.
+    let mut last = Vec::new();
+    let mut block = vec![0; 16 << 10];
+    while let Ok(count @ 1..) = from.read(&mut block) {
+        last.extend_from_slice(&block[..count]);
+        let surplus = last.len().saturating_sub(LAST_BYTES);
+        last.drain(..surplus);
+    }
+    said.extend(last);
     String::from_utf8_lossy(&said).into_owned()
 }
 

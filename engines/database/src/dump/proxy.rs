@@ -16,7 +16,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use wire::{AnswerEnd, Connection, PostgresRelay, ServerAddress};
+use wire::{AnswerEnd, Connection, PostgresRelay, RelayedAnswer, ServerAddress, ServerError};
 
 /// libpq puts it into the socket's name.
 const PORT: &str = "5432";
@@ -47,6 +47,12 @@ pub trait ProxyHost: Send + Sync {
     fn takes(&self, _sql: &str) -> Result<bool, DumpError> {
         Ok(false)
     }
+    /// The statement that the server gets in place of this one; none: this one.
+    fn replaces(&self, _sql: &str) -> Option<String> {
+        None
+    }
+    /// The server has refused a statement; none: one that is no text in UTF-8, or a message of another kind.
+    fn refused(&self, _sql: Option<&str>, _error: ServerError) {}
     /// A connection of the program's, to be ended with the run.
     fn opened(&self, connection: &Connection);
     /// A connection's server has failed.
@@ -238,44 +244,47 @@ impl SharedProxy {
         let mut is_copying = false;
         loop {
             let Some(request) = next_message(client)? else { return Ok(()) };
-            match request[0] {
+            let sql = if request[0] == b'Q' { statement(&request) } else { None };
+            match (request[0], sql) {
                 // Terminate.
-                b'X' => return Ok(()),
-                b'Q' if self.is_ours(&request)? => client.write_all(&empty_table())?,
-                // Query, Sync and FunctionCall have an answer; what comes before a Sync has none of its own.
-                b'Q' | b'S' | b'F' => {
-                    relay.forward(&request)?;
-                    is_copying = pass_answer(client, relay)? == AnswerEnd::CopyIn;
+                (b'X', _) => return Ok(()),
+                (b'Q', Some(sql)) if self.host.takes(sql).map_err(ServeError::Dump)? => {
+                    client.write_all(&empty_table())?;
                 }
-                // CopyDone and CopyFail end the data of a COPY.
-                b'c' | b'f' if is_copying => {
-                    relay.forward(&request)?;
-                    is_copying = pass_answer(client, relay)? == AnswerEnd::CopyIn;
+                // Query, Sync and FunctionCall have an answer; what comes before a Sync has none of its own. CopyDone and CopyFail end the data of a COPY.
+                (tag, sql) if matches!(tag, b'Q' | b'S' | b'F') || (is_copying && matches!(tag, b'c' | b'f')) => {
+                    match sql.and_then(|sql| self.host.replaces(sql)) {
+                        Some(other) => relay.forward(&message(b'Q', format!("{other}\0").as_bytes()))?,
+                        None => relay.forward(&request)?,
+                    }
+                    let answer = pass_answer(client, relay)?;
+                    answer.refused.into_iter().for_each(|error| self.host.refused(sql, error));
+                    is_copying = answer.end == AnswerEnd::CopyIn;
                 }
                 _ => relay.forward(&request)?,
             }
         }
     }
+}
 
-    fn is_ours(&self, request: &[u8]) -> Result<bool, ServeError> {
-        let sql = request.get(5..).and_then(|text| text.strip_suffix(b"\0")).unwrap_or_default();
-        match std::str::from_utf8(sql) {
-            Ok(sql) => self.host.takes(sql).map_err(ServeError::Dump),
-            Err(_other_encoding) => Ok(false),
-        }
-    }
+/// The statement of a Query, if it is text in UTF-8.
+fn statement(request: &[u8]) -> Option<&str> {
+    std::str::from_utf8(request.get(5..)?.strip_suffix(b"\0")?).ok()
 }
 
 /// Passes the server's answer on. It is read to its end, whether or not somebody still wants it.
-fn pass_answer(client: &mut UnixStream, relay: &mut PostgresRelay) -> Result<AnswerEnd, ServeError> {
+fn pass_answer(client: &mut UnixStream, relay: &mut PostgresRelay) -> Result<RelayedAnswer, ServeError> {
     let mut client_fault = None;
-    let end = relay.answer(|bytes| {
+    let answer = relay.answer(|bytes| {
         if client_fault.is_none() {
             client_fault = client.write_all(bytes).err();
         }
         Ok(())
     })?;
-    client_fault.map_or(Ok(end), |fault| Err(fault.into()))
+    match client_fault {
+        None => Ok(answer),
+        Some(fault) => Err(fault.into()),
+    }
 }
 
 /// Who has failed.

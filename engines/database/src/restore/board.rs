@@ -1,7 +1,7 @@
 //! Who loads what: tables are fed as pieces of rows, connections take pieces, and whoever brings a table's last piece in has its indexes made.
 
 use super::tables::{FramePiece, RestoreTable};
-use super::{RestoreClocks, RestoreError, RestorePhase, RestoreProgress};
+use super::{RestoreClocks, RestoreError, RestoreFault, RestorePhase, RestoreProgress};
 use crate::chunks::RowChunk;
 use crate::indexes::{IndexLanes, LaneStop};
 use parking_lot::{Condvar, Mutex};
@@ -14,6 +14,9 @@ use wire::{Canceller, Connection};
 /// How long a server may take to hear of a cancel request.
 const CANCEL: Duration = Duration::from_secs(5);
 
+/// LIMIT: refused statements that are kept of one run of pg_restore.
+const REFUSED_MAX: usize = 1000;
+
 /// Something for a connection to do.
 #[derive(Debug)]
 pub enum RowsJob {
@@ -23,6 +26,11 @@ pub enum RowsJob {
         table: usize,
         /// Which.
         piece: FramePiece,
+    },
+    /// All rows of a table in one statement: it refers to itself, and the server looks at the end of each statement.
+    Whole {
+        /// Which table.
+        table: usize,
     },
     /// Rows that were read before.
     Rows {
@@ -63,6 +71,8 @@ struct State {
     at_work: usize,
     stop: Option<RestoreError>,
     cancellers: Vec<(u32, Canceller)>,
+    /// What the server has refused to pg_restore, with SQLSTATE.
+    refused: Vec<(String, RestoreFault)>,
     phase: RestorePhase,
     clocks: RestoreClocks,
 }
@@ -139,8 +149,13 @@ impl RestoreBoard {
 
     /// Ends it; the first reason stands.
     pub fn stop(&self, reason: RestoreError) {
+        self.state.lock().stop.get_or_insert(reason);
+        self.halt();
+    }
+
+    /// Ends it, for a reason that is known elsewhere.
+    pub fn halt(&self) {
         let mut state = self.state.lock();
-        state.stop.get_or_insert(reason);
         self.is_over.store(true, Ordering::Release);
         let cancellers = std::mem::take(&mut state.cancellers);
         drop(state);
@@ -169,6 +184,19 @@ impl RestoreBoard {
         self.state.lock().clocks.indexing += time;
     }
 
+    /// The server has refused a statement of pg_restore.
+    pub fn refused(&self, sqlstate: &str, fault: RestoreFault) {
+        let mut state = self.state.lock();
+        if state.refused.len() < REFUSED_MAX {
+            state.refused.push((sqlstate.to_owned(), fault));
+        }
+    }
+
+    /// What it has refused since this was asked last.
+    pub fn take_refused(&self) -> Vec<(String, RestoreFault)> {
+        std::mem::take(&mut self.state.lock().refused)
+    }
+
     /// Rows were in before.
     pub fn was_in(&self, stored: u64) {
         self.counts.stored_done.fetch_add(stored, Ordering::Relaxed);
@@ -179,6 +207,14 @@ impl RestoreBoard {
         let mut state = self.state.lock();
         state.tables[table].pieces_left += pieces.len() as u64;
         state.frames.extend(pieces.into_iter().map(|piece| RowsJob::Frames { table, piece }));
+        self.changed.notify_all();
+    }
+
+    /// Adds a table that is loaded in one statement.
+    pub fn add_whole(&self, table: usize) {
+        let mut state = self.state.lock();
+        state.tables[table].pieces_left += 1;
+        state.frames.push_back(RowsJob::Whole { table });
         self.changed.notify_all();
     }
 

@@ -1,14 +1,16 @@
 //! `--clean`: drops what is to be restored, by the statements that pg_restore writes for it.
 
+use super::board::RestoreBoard;
 use super::contents::{ArchiveEntry, ArchiveReader};
 use super::{RestoreError, RestoreFault};
 use crate::indexes::{ScriptDialect, SqlLexer, SqlTokenKind};
 use std::ffi::OsString;
 use wire::{Connection, WireError};
 
-/// Drops; what the server refused.
+/// Drops; what the server refused. Ends with `board`.
 pub fn clean(
     connection: &mut Connection,
+    board: &RestoreBoard,
     reader: &ArchiveReader<'_>,
     entries: &[&ArchiveEntry],
     options: &[OsString],
@@ -18,9 +20,9 @@ pub fn clean(
     all.push("--clean".into());
     all.extend(if_exists.then(|| "--if-exists".into()));
     let script = reader.script(entries, &all)?;
-    let (absent, refused) = drop_all(connection, statements(&String::from_utf8_lossy(&script.prelude)))?;
+    let (absent, refused) = drop_all(connection, board, statements(&String::from_utf8_lossy(&script.prelude)))?;
     // What was refused may have gone with something behind it: a partition's key with the partition.
-    let (_gone, mut faults) = drop_all(connection, refused.into_iter().map(|fault| fault.what).collect())?;
+    let (_gone, mut faults) = drop_all(connection, board, refused.into_iter().map(|fault| fault.what).collect())?;
     faults.extend(absent);
     Ok(faults)
 }
@@ -28,12 +30,17 @@ pub fn clean(
 /// Drops; what was not there, and what was refused for other reasons.
 fn drop_all(
     connection: &mut Connection,
+    board: &RestoreBoard,
     statements: Vec<String>,
 ) -> Result<(Vec<RestoreFault>, Vec<RestoreFault>), RestoreError> {
     let (mut absent, mut refused) = (Vec::new(), Vec::new());
     for statement in statements {
+        if board.is_over() {
+            return Err(RestoreError::Interrupted);
+        }
         match connection.execute(&statement) {
             Ok(_) => {}
+            Err(WireError::Server(error)) if error.sqlstate() == CANCELLED => return Err(RestoreError::Interrupted),
             Err(WireError::Server(error)) if !error.is_fatal => {
                 let faults = if is_absent(error.sqlstate()) { &mut absent } else { &mut refused };
                 faults.push(RestoreFault { what: statement, message: error.to_string() });
@@ -43,6 +50,9 @@ fn drop_all(
     }
     Ok((absent, refused))
 }
+
+/// A statement was ended from outside.
+const CANCELLED: &str = "57014";
 
 /// A table, a schema, a function, or anything else that does not exist.
 fn is_absent(sqlstate: &str) -> bool {

@@ -27,7 +27,7 @@ pub enum EntryKind {
     TableData,
     /// An index, of a constraint or not.
     Index,
-    /// A large object, or the contents of all of them.
+    /// A large object, without its contents.
     LargeObject,
     /// Anything else: pg_restore's affair.
     Other,
@@ -186,7 +186,6 @@ fn entry(line: &str, section: Section, depends: &HashMap<u64, Vec<u64>>) -> Opti
         "1259" if title.starts_with("INDEX ") => EntryKind::Index,
         "2606" if title.starts_with("CONSTRAINT ") => EntryKind::Index,
         "2613" => EntryKind::LargeObject,
-        _ if section == Section::Data && title.starts_with("BLOB") => EntryKind::LargeObject,
         _ => EntryKind::Other,
     };
     let depends = depends.get(&id).cloned().unwrap_or_default();
@@ -291,7 +290,9 @@ mod tests {
         assert_eq!(index("3270; 0 0 INDEX ATTACH public parts_1_pkey postgres"), EntryKind::Other);
         assert_eq!(index("3258; 2606 16401 CONSTRAINT public events events_pkey postgres"), EntryKind::Index);
         assert_eq!(index("3275; 2606 16402 FK CONSTRAINT public events e_fkey postgres"), EntryKind::Other);
-        assert_eq!(read("3438; 0 0 BLOBS - BLOBS ", Section::Data), Some((3438, EntryKind::LargeObject)));
+        assert_eq!(read("3438; 0 0 BLOBS - BLOBS ", Section::Data), Some((3438, EntryKind::Other)));
+        let object = read("3437; 2613 16488 BLOB - 16488 postgres", Section::PreData);
+        assert_eq!(object, Some((3437, EntryKind::LargeObject)));
         for other in ["", "; Archive created", ";\tdepends on: 1", "x; 1 2 TABLE a b", "1; 2"] {
             assert_eq!(read(other, Section::Data), None, "{other}");
         }

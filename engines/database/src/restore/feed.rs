@@ -5,11 +5,12 @@ use super::ledger::RestoreLedger;
 use super::making::IndexMaking;
 use super::tables::{RestoreTable, RowSource, pieces};
 use super::{RestoreError, RestoreRequest};
-use crate::chunks::{ChunkCutter, ChunkRules, CutFailure};
+use crate::chunks::{ChunkCutter, ChunkRules, CutFailure, RowChunk};
 use crate::inputs::{InputReading, LoadInput, ReadTally};
 use crate::rows::{RowFormat, TextFormat};
 use crew::budget::Lease;
 use parking_lot::Mutex;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +18,9 @@ use wire::Connection;
 
 /// LIMIT: the server's own for a row of COPY.
 const ROW_BYTES_MAX: usize = 1 << 30;
+
+/// Where a table ends that is one piece, whatever its size.
+pub const WHOLE_END: u64 = i64::MAX as u64;
 
 /// Hands for decoding one file.
 const DECODERS: usize = 2;
@@ -38,6 +42,8 @@ pub struct Feeding<'a> {
     pub leader: &'a Mutex<Connection>,
     /// Whether a table waits until the one before it is loaded.
     pub in_order: bool,
+    /// Tables with a foreign key to themselves, which are there with it.
+    pub referring: &'a HashSet<usize>,
 }
 
 impl Feeding<'_> {
@@ -63,6 +69,13 @@ impl Feeding<'_> {
 
     fn feed(&self, table: usize) -> Result<(), RestoreError> {
         let entry = &self.tables[table];
+        if self.referring.contains(&table) {
+            match self.ledger.has_piece(entry.entry, 0, WHOLE_END) {
+                true => self.board.was_in(entry.stored),
+                false => self.board.add_whole(table),
+            }
+            return Ok(());
+        }
         match &entry.source {
             RowSource::Frames(frames) => {
                 let (done, left): (Vec<_>, Vec<_>) = pieces(frames)
@@ -77,68 +90,90 @@ impl Feeding<'_> {
     }
 
     fn cut(&self, table: usize, entry: &RestoreTable) -> Result<(), RestoreError> {
+        let done = self.ledger.pieces_of(entry.entry);
+        let held_bytes = self.request.chunk_bytes as u64 * (self.request.connections as u64 + 1);
+        let mut stored_before = 0;
+        let file = RowFile { entry, chunk_bytes: self.request.chunk_bytes, lease: self.lease };
+        file.cut(&done, &mut |chunk, stored_now| {
+            let stored = stored_now - stored_before;
+            stored_before = stored_now;
+            Ok(self.board.add_rows(table, HeldRows { chunk, stored }, held_bytes))
+        })
+    }
+}
+
+/// A table's file that is one stream.
+pub struct RowFile<'a> {
+    pub entry: &'a RestoreTable,
+    pub chunk_bytes: usize,
+    pub lease: &'a dyn Lease,
+}
+
+/// Takes rows, and how many bytes of the file they and those before come from, about; false ends the cutting.
+type TakeRows<'a> = &'a mut dyn FnMut(RowChunk, u64) -> Result<bool, RestoreError>;
+
+impl RowFile<'_> {
+    /// Cuts it into whole rows, but for pieces that are done.
+    pub fn cut(&self, done: &[(u64, u64)], take: TakeRows<'_>) -> Result<(), RestoreError> {
+        let entry = self.entry;
         let is_compressed = entry.file.extension().is_some_and(|suffix| suffix != "dat");
         let failed = |cause| RestoreError::file("read", &entry.file)(cause);
         let tally = ReadTally::default();
-        let cut = if is_compressed {
+        if is_compressed {
             let how = InputReading { lease: self.lease, decoders: DECODERS, tally: &tally };
             let input = LoadInput::Path(entry.file.clone());
-            input.with_bytes(&how, |reader| self.cut_rows(table, entry, reader, Some(&tally))).map_err(failed)?
-        } else {
-            // Whatever its first bytes are: they are rows.
-            let mut file = File::open(&entry.file).map_err(failed)?;
-            self.cut_rows(table, entry, &mut file, None)
-        };
-        cut.map_err(|failure| match failure {
-            CutFailure::Read(cause) => failed(cause),
+            return input.with_bytes(&how, |reader| self.cut_rows(done, reader, Some(&tally), take)).map_err(failed)?;
+        }
+        // Whatever its first bytes are: they are rows.
+        let mut file = File::open(&entry.file).map_err(failed)?;
+        self.cut_rows(done, &mut file, None, take)
+    }
+
+    fn failure(&self, failure: CutFailure) -> RestoreError {
+        match failure {
+            CutFailure::Read(cause) => RestoreError::file("read", &self.entry.file)(cause),
             CutFailure::Defect(place, defect) => RestoreError::Damaged {
-                file: entry.file.display().to_string(),
+                file: self.entry.file.display().to_string(),
                 offset: place.offset,
                 what: format!("line {}: {defect}", place.line),
             },
-        })
+        }
     }
 
     /// `tally` counts bytes of a compressed file.
     fn cut_rows(
         &self,
-        table: usize,
-        entry: &RestoreTable,
+        done: &[(u64, u64)],
         reader: &mut dyn Read,
         tally: Option<&ReadTally>,
-    ) -> Result<(), CutFailure> {
+        take: TakeRows<'_>,
+    ) -> Result<(), RestoreError> {
         let rules = ChunkRules {
             format: RowFormat::Text(TextFormat::default()),
-            chunk_bytes: self.request.chunk_bytes,
+            chunk_bytes: self.chunk_bytes,
             row_bytes_max: ROW_BYTES_MAX,
             has_header: false,
             is_of_database: true,
             refuses_end_marker: false,
         };
-        let done = self.ledger.pieces_of(entry.entry);
         let mut done = done.iter().peekable();
-        let mut cutter = ChunkCutter::new(&rules, table, reader);
-        let mut stored_before = 0;
-        let held_bytes = self.request.chunk_bytes as u64 * (self.request.connections as u64 + 1);
+        let mut cutter = ChunkCutter::new(&rules, 0, reader);
         loop {
             while let Some((_, end)) = done.next_if(|(begin, _)| *begin <= cutter.offset()) {
                 // LIMIT: lines are counted from where a restore has gone on.
-                cutter.skip_to(*end, 1)?;
+                cutter.skip_to(*end, 1).map_err(|failure| self.failure(failure))?;
             }
             let until = done.peek().map(|(begin, _)| *begin);
-            let Some(chunk) = cutter.next(until, Vec::new())? else { break };
-            let stored_now = tally.map_or(cutter.offset(), ReadTally::bytes);
-            let stored = stored_now - stored_before;
-            stored_before = stored_now;
-            if !self.board.add_rows(table, HeldRows { chunk, stored }, held_bytes) {
+            let next = cutter.next(until, Vec::new()).map_err(|failure| self.failure(failure))?;
+            let Some(chunk) = next else { break };
+            if !take(chunk, tally.map_or(cutter.offset(), ReadTally::bytes))? {
                 return Ok(());
             }
         }
         if cutter.ended_at_marker() {
             return Ok(());
         }
-        let cause =
-            io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends before the line '\\.' that ends its rows");
-        Err(CutFailure::Read(cause))
+        let what = "the file ends before the line '\\.' that ends its rows";
+        Err(self.failure(CutFailure::Read(io::Error::new(io::ErrorKind::UnexpectedEof, what))))
     }
 }

@@ -1,9 +1,13 @@
 //! What is done, in the database that is restored: a row for each piece of rows, written in the piece's transaction, and one for each stage. A restore that
 //! was interrupted finds there where it was. The schema `mh_restore` is dropped when all is done.
 
-use super::RestoreError;
-use super::contents::ArchiveContents;
-use std::collections::BTreeMap;
+use super::tables::{PIECE_BYTES, RowSource};
+use super::{LookedArchive, RestoreError, RestoreFault, RestoreInto};
+use crate::dump::archive::INDEX;
+use crate::dump::text_of;
+use crate::indexes::literal;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
 use wire::{Connection, WireError};
 use xxhash_rust::xxh3::Xxh3;
@@ -11,8 +15,8 @@ use xxhash_rust::xxh3::Xxh3;
 /// Stages that are done once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RestoreStage {
-    /// It has begun.
-    Begun = 0,
+    /// What is to be restored was dropped.
+    Cleaned = 0,
     /// pg_restore has made schemas and tables.
     Before = 1,
     /// pg_restore has restored large objects and sequences.
@@ -30,6 +34,10 @@ pub struct RestoreLedger {
     done: BTreeMap<(u64, u64), u64>,
     stages: Vec<u64>,
     rows: u64,
+    /// What it was to find in the database.
+    into: Option<RestoreInto>,
+    /// What the server refused before.
+    refused: Vec<RestoreFault>,
 }
 
 /// What was found.
@@ -44,6 +52,13 @@ pub enum LedgerState {
 }
 
 const TABLE: &str = "mh_restore.done";
+/// Statements that the server refused, so that a restore that goes on reports them, too.
+const REFUSED: &str = "mh_restore.refused";
+
+/// The entry of rows about the restore itself: stages.
+const STAGES: u64 = 0;
+/// The same, with how it was begun.
+const BEGUN: u64 = 1 << 40;
 
 /// The server's name of the lock that one restore at a time has.
 const LOCK: &str = "pg_catalog.hashtextextended('mh db restore', 0)";
@@ -72,31 +87,68 @@ impl RestoreLedger {
                 return Ok(LedgerState::Others);
             }
             match number(1) {
-                0 => ledger.stages.push(number(2)),
+                STAGES => ledger.stages.push(number(2)),
+                BEGUN => ledger.into = into_of(number(2)),
                 entry => {
                     ledger.done.insert((entry, number(2)), number(3));
                     ledger.rows += number(4);
                 }
             }
         }
+        let rows = connection.query(&format!("select what, message from {REFUSED}")).map_err(failed)?;
+        let text = |row, column| text_of(&rows, row, column).unwrap_or_default();
+        ledger.refused =
+            (0..rows.len()).map(|row| RestoreFault { what: text(row, 0), message: text(row, 1) }).collect();
         Ok(LedgerState::Ours(ledger))
     }
 
     /// Begins a new one.
-    pub fn begin(connection: &mut Connection, archive: &str) -> Result<Self, RestoreError> {
+    pub fn begin(connection: &mut Connection, archive: &str, into: RestoreInto) -> Result<Self, RestoreError> {
         let sql = format!(
             "create schema mh_restore; create table {TABLE} (archive text not null, entry bigint not null, \
-             first_byte bigint not null, end_byte bigint not null, row_count bigint not null)"
+             first_byte bigint not null, end_byte bigint not null, row_count bigint not null); \
+             create table {REFUSED} (what text not null, message text not null)"
         );
-        let ledger = Self { archive: archive.to_owned(), ..Self::default() };
+        let ledger = Self { archive: archive.to_owned(), into: Some(into), ..Self::default() };
         let failed = |cause| RestoreError::Server { what: "note what is done".to_owned(), cause };
-        connection.execute(&format!("{sql}; {}", ledger.note(RestoreStage::Begun))).map_err(failed)?;
+        let begun = ledger.statement(BEGUN, number_of(into), 0, 0);
+        connection.execute(&format!("{sql}; {begun}")).map_err(failed)?;
         Ok(ledger)
     }
 
     /// The statement that notes a stage.
     pub fn note(&self, stage: RestoreStage) -> String {
-        self.statement(0, stage as u64, 0, 0)
+        self.statement(STAGES, stage as u64, 0, 0)
+    }
+
+    /// The statements that note a stage, and what the server refused in it.
+    pub fn note_with(&self, stage: RestoreStage, refused: &[RestoreFault]) -> String {
+        let fault = |fault: &RestoreFault| {
+            let values = [&fault.what, &fault.message].map(|text| literal(&text.replace('\0', " ")));
+            format!("insert into {REFUSED} values ({}, {}); ", values[0], values[1])
+        };
+        refused.iter().map(fault).collect::<String>() + &self.note(stage)
+    }
+
+    /// The statement that forgets what is in of an entry.
+    pub fn forget(&mut self, entry: u64) -> String {
+        self.done.retain(|(of, _), _| *of != entry);
+        format!("delete from {TABLE} where entry = {entry}")
+    }
+
+    /// Entries of which something is in.
+    pub fn entries(&self) -> BTreeSet<u64> {
+        self.done.keys().map(|(entry, _)| *entry).collect()
+    }
+
+    /// What the restore was to find when it was begun.
+    pub fn begun_into(&self) -> RestoreInto {
+        self.into.unwrap_or(RestoreInto::Empty)
+    }
+
+    /// What the server had refused before.
+    pub fn refused(&self) -> &[RestoreFault] {
+        &self.refused
     }
 
     /// The statement that notes a piece of rows.
@@ -129,19 +181,50 @@ impl RestoreLedger {
     }
 }
 
+fn number_of(into: RestoreInto) -> u64 {
+    match into {
+        RestoreInto::Empty | RestoreInto::Interrupted => 0,
+        RestoreInto::Existing => 1,
+        RestoreInto::Cleaned { if_exists: false } => 2,
+        RestoreInto::Cleaned { if_exists: true } => 3,
+    }
+}
+
+fn into_of(number: u64) -> Option<RestoreInto> {
+    let all = [
+        RestoreInto::Empty,
+        RestoreInto::Existing,
+        RestoreInto::Cleaned { if_exists: false },
+        RestoreInto::Cleaned { if_exists: true },
+    ];
+    all.get(usize::try_from(number).ok()?).copied()
+}
+
 /// Removes what a restore has noted, of this archive or another.
 pub fn remove(connection: &mut Connection) -> Result<(), WireError> {
     connection.execute("drop schema if exists mh_restore cascade").map(drop)
 }
 
-/// A name for an archive's selected contents: the same files and options, the same name.
-pub fn archive_name(archive: &Path, contents: &ArchiveContents) -> Result<String, RestoreError> {
+/// A name for an archive's selected contents, and for the meaning of its pieces: the same files and options, the same name.
+pub fn archive_name(archive: &Path, looked: &LookedArchive) -> Result<String, RestoreError> {
     let mut hash = Xxh3::new();
-    let path = archive.join("toc.dat");
-    hash.update(&std::fs::read(&path).map_err(RestoreError::file("read", &path))?);
-    for entry in &contents.entries {
+    for name in ["toc.dat", INDEX] {
+        let path = archive.join(name);
+        match std::fs::read(&path) {
+            Ok(bytes) => hash.update(&bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && name == INDEX => hash.update(b"none"),
+            Err(error) => return Err(RestoreError::file("read", &path)(error)),
+        }
+    }
+    for entry in &looked.contents.entries {
         hash.update(&entry.id.to_le_bytes());
     }
+    for table in &looked.parts.tables {
+        // What a piece is depends on it.
+        hash.update(&[u8::from(table.source == RowSource::Stream)]);
+        hash.update(&table.stored.to_le_bytes());
+    }
+    hash.update(&PIECE_BYTES.to_le_bytes());
     Ok(format!("{:032x}", hash.digest128()))
 }
 
@@ -158,5 +241,13 @@ mod tests {
         assert_eq!(ledger.pieces_of(7), [(0, 10), (20, 30)]);
         assert!(ledger.has(RestoreStage::Before) && !ledger.has(RestoreStage::Rows));
         assert_eq!(ledger.note_piece(7, 0, 10, 3), "insert into mh_restore.done values ('a', 7, 0, 10, 3)");
+        let refused = [RestoreFault { what: "it's".to_owned(), message: "no".to_owned() }];
+        let noted = ledger.note_with(RestoreStage::Rows, &refused);
+        assert!(noted.starts_with("insert into mh_restore.refused values ('it''s', 'no'); insert into"), "{noted}");
+        ledger.forget(7);
+        assert!(ledger.pieces_of(7).is_empty() && ledger.has_piece(8, 0, 5));
+        for into in [RestoreInto::Empty, RestoreInto::Existing, RestoreInto::Cleaned { if_exists: true }] {
+            assert_eq!(into_of(number_of(into)), Some(into));
+        }
     }
 }

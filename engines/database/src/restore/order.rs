@@ -13,12 +13,21 @@ const REFERENCES: &str = "select pg_catalog.quote_ident(n.nspname) || '.' || pg_
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace join pg_catalog.pg_class d on d.oid = k.confrelid \
     join pg_catalog.pg_namespace m on m.oid = d.relnamespace where k.contype = 'f'";
 
+/// In which order tables are filled, and which in one statement.
+#[derive(Debug)]
+pub struct TableOrder {
+    /// All tables.
+    pub order: Vec<usize>,
+    /// Those that are there with a foreign key to themselves.
+    pub referring: HashSet<usize>,
+}
+
 /// The largest table first, since it would be the last otherwise. Tables that are there with their foreign keys: those that others refer to first.
-pub fn order(parts: &RestoreParts, connection: &mut Connection) -> Result<Vec<usize>, RestoreError> {
+pub fn order(parts: &RestoreParts, connection: &mut Connection) -> Result<TableOrder, RestoreError> {
     if !parts.in_order {
         let mut order: Vec<usize> = (0..parts.tables.len()).collect();
         order.sort_by_key(|&table| Reverse(parts.tables[table].stored));
-        return Ok(order);
+        return Ok(TableOrder { order, referring: HashSet::new() });
     }
     let rows = connection
         .query(REFERENCES)
@@ -28,7 +37,8 @@ pub fn order(parts: &RestoreParts, connection: &mut Connection) -> Result<Vec<us
     let number = |row, column| names.get(text_of(&rows, row, column)?.as_str()).copied();
     let references: Vec<(usize, usize)> =
         (0..rows.len()).filter_map(|row| Some((number(row, 0)?, number(row, 1)?))).collect();
-    Ok(referred_first(parts.tables.len(), &references))
+    let referring = references.iter().filter(|(table, other)| table == other).map(|(table, _)| *table).collect();
+    Ok(TableOrder { order: referred_first(parts.tables.len(), &references), referring })
 }
 
 /// Tables behind those that they refer to; of a circle, the first is the one that comes first in the archive.

@@ -1,27 +1,53 @@
 //! pg_restore for all that is not rows and their indexes: behind a socket of ours, with a list of entries.
 
-use super::RestoreError;
 use super::board::RestoreBoard;
+use super::{RestoreError, RestoreFault};
 use crate::dump::DumpError;
 use crate::dump::archive::read_some;
 use crate::dump::proxy::{ProgramProxy, ProxyHost};
+use parking_lot::Mutex;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
-use wire::Connection;
+use wire::{Connection, ServerError};
 
 /// A restore, as pg_restore's connections see it.
-pub struct RestoreHost(pub Arc<RestoreBoard>);
+pub struct RestoreHost {
+    pub board: Arc<RestoreBoard>,
+    /// What is carried out before the COMMIT of a run that is one transaction.
+    pub note_at_commit: Arc<Mutex<Option<String>>>,
+    /// The first number of the server's version.
+    pub server_major: u32,
+}
+
+/// A setting that newer programs make, and the first version that has it.
+const NEWER_SETTING: (&str, u32) = ("SET transaction_timeout = ", 17);
 
 impl ProxyHost for RestoreHost {
+    fn replaces(&self, sql: &str) -> Option<String> {
+        let (setting, since) = NEWER_SETTING;
+        if sql.starts_with(setting) && self.server_major < since {
+            // It would end a run that is one transaction.
+            return Some("SET statement_timeout = 0".to_owned());
+        }
+        let is_commit = sql.trim_end_matches(';') == "COMMIT";
+        let note = is_commit.then(|| self.note_at_commit.lock().take()).flatten()?;
+        Some(format!("{note}; COMMIT"))
+    }
+
+    fn refused(&self, sql: Option<&str>, error: ServerError) {
+        let what = sql.unwrap_or("a statement").trim().to_owned();
+        self.board.refused(error.sqlstate(), RestoreFault { what, message: error.to_string() });
+    }
+
     fn opened(&self, connection: &Connection) {
-        self.0.may_be_cancelled(connection);
+        self.board.may_be_cancelled(connection);
     }
 
     fn failed(&self, error: DumpError) {
-        self.0.stop(error.into());
+        self.board.stop(error.into());
     }
 }
 
@@ -33,12 +59,12 @@ pub struct RestoreProgram<'a> {
     pub board: &'a RestoreBoard,
 }
 
-/// What pg_restore has said, line by line, of statements that the server refused.
+/// What a run of pg_restore did not do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramRemarks {
-    /// Errors that it passed over.
-    pub errors: Vec<String>,
-    /// Warnings.
+    /// What the server refused, with SQLSTATE.
+    pub refused: Vec<(String, RestoreFault)>,
+    /// Warnings of its own.
     pub warnings: Vec<String>,
 }
 
@@ -70,39 +96,25 @@ impl RestoreProgram<'_> {
         if self.board.is_over() {
             return Ok(ProgramRemarks::default());
         }
-        let remarks = remarks(&said);
-        if status.success() || (status.code() == Some(1) && said.contains("errors ignored on restore")) {
-            return Ok(remarks);
+        let mut refused = self.board.take_refused();
+        let goes_on = said.contains("errors ignored on restore");
+        if !status.success() && !goes_on {
+            let message = format!("failed ({status}): {}", said.trim_end());
+            return Err(RestoreError::Program { program: "pg_restore", message });
         }
-        Err(RestoreError::Program { program: "pg_restore", message: format!("failed ({status}): {}", said.trim_end()) })
+        if !status.success() && refused.is_empty() {
+            // It has failed at something else than a statement.
+            let message = said.trim_end().to_owned();
+            refused.push((String::new(), RestoreFault { what: "pg_restore".to_owned(), message }));
+        }
+        Ok(ProgramRemarks { refused, warnings: warnings(&said) })
     }
 }
 
-/// Reads standard error: an error goes on until the next line of pg_restore's own.
-fn remarks(said: &str) -> ProgramRemarks {
-    const OWN: &str = "pg_restore: ";
-    let mut remarks = ProgramRemarks::default();
-    let mut is_error = false;
-    for line in said.lines() {
-        if let Some(text) = line.strip_prefix("pg_restore: error: ") {
-            remarks.errors.push(text.trim_start_matches("could not execute query: ").to_owned());
-            is_error = true;
-        } else if let Some(text) = line.strip_prefix("pg_restore: warning: ") {
-            is_error = false;
-            if !text.starts_with("errors ignored on restore") {
-                remarks.warnings.push(text.to_owned());
-            }
-        } else if line.starts_with(OWN) {
-            is_error = false;
-        } else if is_error
-            && !line.trim().is_empty()
-            && let Some(error) = remarks.errors.last_mut()
-        {
-            error.push('\n');
-            error.push_str(line);
-        }
-    }
-    remarks
+/// Warnings on standard error, but for those about errors.
+fn warnings(said: &str) -> Vec<String> {
+    let warnings = said.lines().filter_map(|line| line.strip_prefix("pg_restore: warning: "));
+    warnings.filter(|text| !text.starts_with("errors ignored on restore")).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -110,16 +122,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_read_with_their_statements() {
-        let said = "pg_restore: while PROCESSING TOC:\npg_restore: from TOC entry 5; 0 0 COMMENT x\n\
-            pg_restore: error: could not execute query: ERROR:  must be owner\nCommand was: COMMENT ON x\n\n\
-            pg_restore: error: could not execute query: ERROR:  no\nDETAIL:  y\nCommand was: z;\n\
-            pg_restore: warning: errors ignored on restore: 2\n";
-        let read = remarks(said);
-        assert_eq!(
-            read.errors,
-            ["ERROR:  must be owner\nCommand was: COMMENT ON x", "ERROR:  no\nDETAIL:  y\nCommand was: z;"]
-        );
-        assert!(read.warnings.is_empty(), "{:?}", read.warnings);
+    fn statements_of_newer_programs_and_commits_are_replaced() {
+        let host = |server_major| RestoreHost {
+            board: Arc::default(),
+            note_at_commit: Arc::new(Mutex::new(Some("insert".to_owned()))),
+            server_major,
+        };
+        let old = host(15);
+        assert_eq!(old.replaces("SET transaction_timeout = 0;").as_deref(), Some("SET statement_timeout = 0"));
+        assert_eq!(host(17).replaces("SET transaction_timeout = 0;"), None);
+        assert_eq!(old.replaces("CREATE TABLE t (a int)"), None);
+        assert_eq!(old.replaces("COMMIT").as_deref(), Some("insert; COMMIT"));
+        assert_eq!(old.replaces("COMMIT"), None, "once");
+    }
+
+    #[test]
+    fn warnings_are_those_that_are_not_about_errors() {
+        let said = "pg_restore: error: x\npg_restore: warning: y\npg_restore: warning: errors ignored on restore: 2\n";
+        assert_eq!(warnings(said), ["y"]);
     }
 }

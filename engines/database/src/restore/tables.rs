@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Uncompressed bytes after which a piece of one of our archives ends with its frame: one transaction.
-const PIECE_BYTES: u64 = 32 << 20;
+pub const PIECE_BYTES: u64 = 32 << 20;
 
 /// A backend whose client is gone ends what it does; from version 14 on.
 pub const CHECKS_CONNECTION: &str = "SET client_connection_check_interval = '2s'";
@@ -91,6 +91,8 @@ pub fn divide(
     let made: HashSet<u64> =
         contents.entries.iter().filter(|entry| entry.kind == EntryKind::Table).map(|entry| entry.id).collect();
     let mut by_owner = HashMap::new();
+    // Tables of extensions come with these: one table that is made is enough.
+    let mut is_made = false;
     for entry in &contents.entries {
         let sql = script.of_entry.get(&entry.id);
         let statements = sql.and_then(|sql| readable(&sql.statements));
@@ -98,7 +100,7 @@ pub fn divide(
             (_, EntryKind::TableData, Some(statements)) => match restored_here(archive, entry, &statements, &index)? {
                 Some(table) => {
                     by_owner.extend(entry.depends.iter().map(|owner| (*owner, parts.tables.len())));
-                    parts.in_order |= !entry.depends.iter().any(|owner| made.contains(owner));
+                    is_made |= entry.depends.iter().any(|owner| made.contains(owner));
                     parts.tables.push(table);
                 }
                 None => parts.meanwhile.push(entry.id),
@@ -122,6 +124,7 @@ pub fn divide(
             (Section::PostData, ..) => parts.after.push(entry.id),
         }
     }
+    parts.in_order = !is_made && !parts.tables.is_empty();
     Ok(parts)
 }
 

@@ -1,11 +1,14 @@
 //! A connection of a restore: takes pieces of rows. A piece and its line in the ledger are one transaction.
 
 use super::board::{HeldRows, LoadedPiece, RestoreBoard, RowsJob};
+use super::feed::{RowFile, WHOLE_END};
 use super::ledger::RestoreLedger;
 use super::making::IndexMaking;
-use super::tables::{CHECKS_CONNECTION, FramePiece, RestoreTable};
+use super::tables::{CHECKS_CONNECTION, FramePiece, RestoreTable, RowSource};
 use super::{RestoreClocks, RestoreError, RestoreRequest, connect};
+use crate::dump::ArchiveFrame;
 use crate::dump::frames::digest;
+use crate::rows::{RowFormat, TextFormat};
 use codec::byte_buffer::ByteBuffer;
 use codec::format::{DecodeLimits, Decoder};
 use codec::registry;
@@ -16,7 +19,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sys::cpu_clock::thread_cpu_ns;
-use wire::{Connection, CopyIn, WireError};
+use wire::{Connection, CopyIn, ErrorKind, WireError};
 
 /// What connections share.
 pub struct Working<'a> {
@@ -56,13 +59,15 @@ impl Working<'_> {
             None => connection.insert(self.open()?),
         };
         let before = Instant::now();
-        let hand = self.lease.take();
+        // A decoder takes hands itself, and may have to wait for the only one.
+        let hand = (!matches!(job, RowsJob::Whole { .. })).then(|| self.lease.take());
         let (begin, cpu_before) = (Instant::now(), thread_cpu_ns());
         let outcome = match job {
             RowsJob::Frames { table, piece } => self.frames(connection, table, &piece),
             RowsJob::Rows { table, rows } => self.rows(connection, table, &rows),
+            RowsJob::Whole { table } => self.whole(connection, table),
         };
-        self.lease.give_back(hand);
+        hand.into_iter().for_each(|hand| self.lease.give_back(hand));
         clocks.waiting_for_hands = begin - before;
         clocks.loading = begin.elapsed();
         clocks.computing = Duration::from_nanos(thread_cpu_ns().saturating_sub(cpu_before));
@@ -79,60 +84,113 @@ impl Working<'_> {
 
     fn rows(&self, connection: &mut Connection, table: usize, rows: &HeldRows) -> Result<(), RestoreError> {
         let entry = &self.tables[table];
-        let (begin, end) = (rows.chunk.offset, rows.chunk.end());
-        let expected = crate::rows::RowFormat::Text(crate::rows::TextFormat::default()).rows(&rows.chunk.bytes).count();
+        let expected = row_count(&rows.chunk.bytes);
         let held = rows.chunk.bytes.len() as u64;
-        let piece = LoadedPiece { rows: expected as u64, bytes: held, stored: rows.stored, held };
-        self.transaction(connection, table, (begin, end), &piece, |copy| {
-            copy.write(&rows.chunk.bytes).map_err(|cause| self.refused(entry, cause))
+        let piece = LoadedPiece { rows: expected, bytes: held, stored: rows.stored, held };
+        let place = PiecePlace { table, begin: rows.chunk.offset, end: rows.chunk.end() };
+        self.transaction(connection, &place, &piece, |copy| {
+            copy.write(&rows.chunk.bytes).map_err(|cause| self.refused(entry, cause))?;
+            Ok(expected)
         })
     }
 
     fn frames(&self, connection: &mut Connection, table: usize, piece: &FramePiece) -> Result<(), RestoreError> {
         let entry = &self.tables[table];
-        let mut reader = RowFrameReader::open(&entry.file)?;
         let bytes = piece.frames.iter().map(|frame| frame.bytes).sum();
         let loaded = LoadedPiece { rows: piece.rows, bytes, stored: piece.end - piece.begin, held: 0 };
-        self.transaction(connection, table, (piece.begin, piece.end), &loaded, |copy| {
-            piece.frames.iter().try_for_each(|frame| {
-                let rows = reader.read(frame)?;
-                copy.write(rows).map_err(|cause| self.refused(entry, cause))
-            })
+        let place = PiecePlace { table, begin: piece.begin, end: piece.end };
+        self.transaction(connection, &place, &loaded, |copy| self.write_frames(entry, &piece.frames, copy))
+    }
+
+    fn write_frames(
+        &self,
+        entry: &RestoreTable,
+        frames: &[ArchiveFrame],
+        copy: &mut CopyIn<'_>,
+    ) -> Result<u64, RestoreError> {
+        let mut reader = RowFrameReader::open(&entry.file)?;
+        for frame in frames {
+            copy.write(reader.read(frame)?).map_err(|cause| self.refused(entry, cause))?;
+        }
+        Ok(frames.iter().map(|frame| frame.rows).sum())
+    }
+
+    /// All rows of a table in one COPY.
+    fn whole(&self, connection: &mut Connection, table: usize) -> Result<(), RestoreError> {
+        let entry = &self.tables[table];
+        let loaded = LoadedPiece { stored: entry.stored, ..LoadedPiece::default() };
+        let place = PiecePlace { table, begin: 0, end: WHOLE_END };
+        self.transaction(connection, &place, &loaded, |copy| match &entry.source {
+            RowSource::Frames(frames) => {
+                let with_rows: Vec<ArchiveFrame> =
+                    frames.frames.iter().filter(|frame| frame.rows > 0).cloned().collect();
+                self.write_frames(entry, &with_rows, copy)
+            }
+            RowSource::Stream => {
+                let mut rows = 0;
+                let file = RowFile { entry, chunk_bytes: self.request.chunk_bytes, lease: self.lease };
+                file.cut(&[], &mut |chunk, _| {
+                    copy.write(&chunk.bytes).map_err(|cause| self.refused(entry, cause))?;
+                    rows += row_count(&chunk.bytes);
+                    Ok(!self.board.is_over())
+                })?;
+                Ok(rows)
+            }
         })
     }
 
-    /// One COPY with its line in the ledger.
+    /// One COPY with its line in the ledger; again, after a conflict with another transaction. `write` returns how many rows it has written.
     fn transaction(
         &self,
         connection: &mut Connection,
-        table: usize,
-        (begin, end): (u64, u64),
+        place: &PiecePlace,
         piece: &LoadedPiece,
-        write: impl FnOnce(&mut CopyIn<'_>) -> Result<(), RestoreError>,
+        write: impl Fn(&mut CopyIn<'_>) -> Result<u64, RestoreError>,
     ) -> Result<(), RestoreError> {
-        let entry = &self.tables[table];
+        let mut attempt = 0;
+        let rows = loop {
+            let outcome = self.attempt(connection, place, &write);
+            let is_conflict = matches!(&outcome, Err(RestoreError::Server { cause, .. })
+                if matches!(cause.kind(), ErrorKind::Deadlock | ErrorKind::Serialization));
+            attempt += 1;
+            if !is_conflict || attempt > CONFLICTS_MAX || self.board.is_over() {
+                break outcome?;
+            }
+            let entry = &self.tables[place.table];
+            connection.execute("rollback").map_err(|cause| self.refused(entry, cause))?;
+            std::thread::sleep(AFTER_CONFLICT * attempt);
+        };
+        match self.board.piece_is_in(place.table, &LoadedPiece { rows, ..*piece }) {
+            true => self.indexes.begin(connection, place.table),
+            false => Ok(()),
+        }
+    }
+
+    fn attempt(
+        &self,
+        connection: &mut Connection,
+        place: &PiecePlace,
+        write: &impl Fn(&mut CopyIn<'_>) -> Result<u64, RestoreError>,
+    ) -> Result<u64, RestoreError> {
+        let entry = &self.tables[place.table];
         let refused = |cause| self.refused(entry, cause);
         connection.execute("begin").map_err(refused)?;
         let mut copy = connection.copy_in(&entry.copy).map_err(refused)?;
-        if let Err(error) = write(&mut copy) {
-            // The server drops what it has got.
-            let _may_be_gone = copy.abort("the archive cannot be read on");
-            return Err(error);
+        let expected = match write(&mut copy) {
+            Ok(rows) => rows,
+            Err(error) => {
+                // The server drops what it has got.
+                let _may_be_gone = copy.abort("the archive cannot be read on");
+                return Err(error);
+            }
+        };
+        let taken = copy.finish().map_err(refused)?.affected;
+        if taken != expected {
+            return Err(RestoreError::Rows { table: entry.name.clone(), expected, taken });
         }
-        let executed = copy.finish().map_err(refused)?;
-        if executed.affected != piece.rows {
-            return Err(RestoreError::Rows {
-                table: entry.name.clone(),
-                expected: piece.rows,
-                taken: executed.affected,
-            });
-        }
-        let note = self.ledger.note_piece(entry.entry, begin, end, piece.rows);
+        let note = self.ledger.note_piece(entry.entry, place.begin, place.end, expected);
         connection.execute(&format!("{note}; commit")).map_err(refused)?;
-        match self.board.piece_is_in(table, piece) {
-            true => self.indexes.begin(connection, table),
-            false => Ok(()),
-        }
+        Ok(expected)
     }
 
     fn refused(&self, entry: &RestoreTable, cause: WireError) -> RestoreError {
@@ -140,11 +198,27 @@ impl Working<'_> {
     }
 }
 
+/// Which rows of which table, as the ledger has it.
+struct PiecePlace {
+    table: usize,
+    begin: u64,
+    end: u64,
+}
+
+/// LIMIT: how often a piece is sent again: triggers may have connections wait for each other.
+const CONFLICTS_MAX: u32 = 10;
+/// The first wait before that; each one is longer.
+const AFTER_CONFLICT: Duration = Duration::from_millis(20);
+
+fn row_count(bytes: &[u8]) -> u64 {
+    RowFormat::Text(TextFormat::default()).rows(bytes).count() as u64
+}
+
 /// Makes a session's settings. One that this server does not know has no meaning for it.
 pub fn set_up(connection: &mut Connection, settings: &[String]) -> Result<(), RestoreError> {
     let failed = |cause| RestoreError::Server { what: "set up a session".to_owned(), cause };
     connection.execute("set application_name = 'mh db restore'").map_err(failed)?;
-    for setting in settings.iter().map(String::as_str).chain([CHECKS_CONNECTION]) {
+    for setting in settings.iter().map(String::as_str).chain([CHECKS_CONNECTION, "set idle_session_timeout = 0"]) {
         match connection.execute(setting) {
             Err(WireError::Server(error)) if matches!(error.sqlstate(), "42704" | "22023") => {}
             outcome => {
@@ -193,7 +267,7 @@ impl RowFrameReader {
     }
 
     /// The rows of a frame.
-    pub fn read(&mut self, frame: &crate::dump::ArchiveFrame) -> Result<&[u8], RestoreError> {
+    pub fn read(&mut self, frame: &ArchiveFrame) -> Result<&[u8], RestoreError> {
         let damaged =
             |what: String| RestoreError::Damaged { file: self.path.display().to_string(), offset: frame.offset, what };
         let bytes = usize::try_from(frame.stored).map_err(|error| damaged(error.to_string()))?;

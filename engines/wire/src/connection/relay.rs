@@ -2,10 +2,19 @@
 //! through as bytes. The simple and the extended protocol are request and answer: it ends with ReadyForQuery, or where the server asks for data of a COPY.
 
 use super::{Connection, Session};
-use crate::error::WireError;
-use crate::postgres::frame;
+use crate::error::{ServerError, WireError};
+use crate::postgres::{frame, server_error};
 use crate::socket::{SocketMoved, WaitLimit};
 use std::io;
+
+/// An answer that was passed on.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RelayedAnswer {
+    /// How it ends.
+    pub end: AnswerEnd,
+    /// What the server refused.
+    pub refused: Vec<ServerError>,
+}
 
 /// How an answer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +24,9 @@ pub enum AnswerEnd {
     /// CopyInResponse: the server wants data, and answers when they end.
     CopyIn,
 }
+
+/// LIMIT: an error that is looked into.
+const ERROR_BYTES_MAX: usize = 1 << 20;
 
 /// The server's side of a relay.
 #[derive(Debug)]
@@ -68,16 +80,25 @@ impl PostgresRelay {
     }
 
     /// Passes the server's answer on, in slices that end anywhere, up to and with the message that ends it.
-    pub fn answer(&mut self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> Result<AnswerEnd, WireError> {
+    pub fn answer(&mut self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> Result<RelayedAnswer, WireError> {
+        let mut refused = Vec::new();
         loop {
             let Some((tag, bytes)) = frame(self.connection.channel.input.data())? else {
                 self.connection.channel.fill()?;
                 continue;
             };
-            self.connection.pass_on(bytes, &mut take)?;
+            let mut error = Vec::new();
+            let is_error = tag == b'E' && bytes <= ERROR_BYTES_MAX;
+            self.connection.pass_on(bytes, &mut |slice| {
+                if is_error {
+                    error.extend_from_slice(slice);
+                }
+                take(slice)
+            })?;
             match tag {
-                b'Z' => return Ok(AnswerEnd::Ready),
-                b'G' => return Ok(AnswerEnd::CopyIn),
+                b'Z' => return Ok(RelayedAnswer { end: AnswerEnd::Ready, refused }),
+                b'G' => return Ok(RelayedAnswer { end: AnswerEnd::CopyIn, refused }),
+                _ if is_error => refused.push(server_error(&error)?),
                 _ => {}
             }
         }

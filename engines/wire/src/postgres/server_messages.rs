@@ -13,7 +13,7 @@ pub(super) fn parse(message: &[u8]) -> Result<Message, WireError> {
 }
 
 /// The fields of an ErrorResponse.
-pub(super) fn server_error(message: &[u8]) -> Result<ServerError, WireError> {
+pub(crate) fn server_error(message: &[u8]) -> Result<ServerError, WireError> {
     let Message::ErrorResponse(body) = parse(message)? else { return Err(WireError::protocol("no error")) };
     let mut error = ServerError {
         sqlstate: *b"00000",

@@ -49,7 +49,7 @@ pub fn run(
         .and_then(|archive| Ok((archive, run.look(&address)?)));
     let (archive, (target, connection)) = match looked {
         Ok(looked) => looked,
-        Err(error) => return Ok(shown::failure(context, &name, &error, signals.signal(), false)),
+        Err(error) => return Ok(shown::failure(context, &name, &error, signals.signal(), None)),
     };
     let surroundings = (address.is_local(), context.machine.hands_allowed());
     let job = match plan(args, name.clone(), &archive, &target, surroundings) {
@@ -168,7 +168,7 @@ fn carry_out(
         Ok(restored) => restored,
         Err(error) => {
             let signal = signals.signal().filter(|_| matches!(error, RestoreError::Interrupted));
-            return Ok(shown::failure(context, &job.name, &error, signal, true));
+            return Ok(shown::failure(context, &job.name, &error, signal, Some(args.into())));
         }
     };
     let end = RestoreEnd {

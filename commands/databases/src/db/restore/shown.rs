@@ -2,7 +2,7 @@
 
 use super::report::indexes_of;
 use super::{NAME, NOT_BEGUN};
-use database::restore::{RestoreError, RestoreFault, Restored};
+use database::restore::{RestoreError, RestoreFault, RestoreInto, Restored};
 use mh_kit::context::Context;
 use mh_kit::failure::{Outcome, with_causes};
 use mh_kit::report::counted;
@@ -44,9 +44,16 @@ fn shown(fault: &RestoreFault) -> (String, Vec<String>) {
     (format!("{what}: {first}"), lines.map(|line| line.trim().to_owned()).collect())
 }
 
-/// Prints why a restore ended before its time. `has_begun` says whether something may be in the database.
-pub fn failure(context: &Context, name: &str, error: &RestoreError, signal: Option<i32>, has_begun: bool) -> Outcome {
-    let resume = "rows that are in stay; the same command with --resume goes on, --clean begins anew".to_owned();
+/// Prints why a restore ended before its time. `begun`: how, if something may be in the database.
+pub fn failure(
+    context: &Context,
+    name: &str,
+    error: &RestoreError,
+    signal: Option<i32>,
+    begun: Option<RestoreInto>,
+) -> Outcome {
+    let has_begun = begun.is_some();
+    let resume = resume_hint(begun);
     if let Some(signal) = signal {
         context.messages.error(NAME, &format!("restore into {name}: interrupted"), &[resume]);
         return Outcome::Code(u8::try_from(BY_SIGNAL + signal).unwrap_or(1));
@@ -58,6 +65,16 @@ pub fn failure(context: &Context, name: &str, error: &RestoreError, signal: Opti
     }
     context.messages.error(NAME, &format!("restore into {name}: {}", with_causes(error)), &hints);
     if is_refusal || !has_begun { Outcome::Code(NOT_BEGUN) } else { Outcome::Partial }
+}
+
+/// How a restore goes on that was begun so.
+fn resume_hint(begun: Option<RestoreInto>) -> String {
+    let instead = match begun {
+        Some(RestoreInto::Cleaned { .. }) => " in place of --clean",
+        Some(RestoreInto::Existing) => " in place of --into-existing",
+        _ => "",
+    };
+    format!("rows that are in stay; the same command with --resume{instead} goes on")
 }
 
 fn advice(error: &RestoreError) -> Option<&'static str> {
@@ -72,6 +89,9 @@ fn advice(error: &RestoreError) -> Option<&'static str> {
         RestoreError::Server { cause: WireError::Server(error), .. } if error.sqlstate() == "3D000" => {
             Some("createdb makes a database")
         }
+        RestoreError::Program { message, .. } if message.contains("out of shared memory") => Some(
+            "large objects come in one transaction, each with a lock: the server needs more max_locks_per_transaction",
+        ),
         RestoreError::Damaged { .. } => Some("the archive has to come from its copy, or from a new dump"),
         RestoreError::Rows { .. } => Some("a trigger or a rule of a table that was there leaves rows out"),
         _ => None,
@@ -100,6 +120,7 @@ mod tests {
         };
         assert_eq!(shown(&fault), ("CREATE TRIGGER x: no function".to_owned(), vec!["HINT:  y".to_owned()]));
         assert!(is_refusal(&RestoreError::NotEmpty(3)) && !is_refusal(&RestoreError::Interrupted));
+        assert!(resume_hint(Some(RestoreInto::Cleaned { if_exists: true })).contains("in place of --clean"));
         assert!(advice(&RestoreError::Unfinished { is_ours: true }).is_some_and(|text| text.contains("--resume")));
     }
 }
