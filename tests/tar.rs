@@ -14,6 +14,7 @@ mod made;
 mod patterns;
 mod plain_user;
 mod rights;
+mod selection;
 mod swapped;
 
 use crate::place::{Place, said};

@@ -11,14 +11,14 @@ const BEFORE: &str = "umask 022; mkdir -p s/d x; echo a > s/a; echo b > s/b; ech
     ln -s ../d s/d/up; chmod 751 s/d; chmod 600 s/b; find s | xargs touch -h -d '2001-02-03 04:05:06.5'; export TZ=Asia/Tokyo";
 
 /// What `script` prints on both streams that it joins, where `tar` in it is one or the other.
-fn run(script: &str, tar: &str) -> (Exit, String) {
+pub fn run(script: &str, tar: &str) -> (Exit, String) {
     let place = Place::new();
     let outcome =
         place.shell(&format!("{BEFORE}\ntar() {{ {tar} \"$@\"; }}\n{script}\ncode=$?; find . | sort; exit $code"));
     (outcome.exit, format!("{}{}", String::from_utf8_lossy(&outcome.stdout), said(&outcome)))
 }
 
-fn is_as_gnu(script: &str) {
+pub fn is_as_gnu(script: &str) {
     let theirs = "TAR_OPTIONS='--format=posix --pax-option=delete=atime,delete=ctime --sort=name' command tar";
     let (theirs, ours) = (run(script, theirs), run(script, "$mh tar"));
     assert_eq!(ours.0, theirs.0, "{script}: {} / {}", ours.1, theirs.1);

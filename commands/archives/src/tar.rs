@@ -6,6 +6,7 @@ mod args;
 mod chosen;
 mod compare;
 mod create;
+mod defaults;
 mod destination;
 mod edit;
 mod extract;
@@ -19,6 +20,7 @@ mod old_style;
 mod packer;
 mod pax_options;
 mod progress;
+mod selection;
 mod small;
 mod there;
 mod totals;
@@ -37,6 +39,7 @@ use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::counted;
 use mh_kit::sharing::{self, Shared};
 use mh_kit::width::{self, Bound};
+use selection::{SelectionStep, TypedSelection};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
@@ -49,8 +52,8 @@ const NAME: &str = "mh tar";
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
-    refuse: old_style::refuse,
-    rewrite: old_style::rewrite,
+    refuse: |typed| old_style::refuse(typed).or_else(defaults::refuse),
+    rewrite: |typed| [defaults::words(), old_style::rewrite(typed)].concat(),
     link: LinkProfile { usage_code, abbreviates: true, ..LinkProfile::NEW },
     ..Entry::new("tar", Group::Do, Signals::TidyUpLater, command, run)
 };
@@ -142,11 +145,13 @@ fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Fai
         args.file = None;
     }
     let signals = context.hold_signals().map_err(signal_failure)?;
+    args.selection = TypedSelection::of(matches)?;
     args.is_small = small::is_small(&args);
     if !args.is_small {
         signals.attend().map_err(signal_failure)?;
     }
     sys::allocator::keep_large_buffers_apart();
+    refuse_pointless(&args)?;
     if args.dry_run && !args.operation.extract {
         return Err(usage("--dry-run goes with -x; -cvf /dev/null prints what would be archived".to_owned()));
     }
@@ -162,13 +167,17 @@ fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Fai
     }
 }
 
-/// The names that were given, on the command line and in files.
-fn names(args: &TarArgs) -> Result<Vec<Vec<u8>>, Failure> {
-    let mut names: Vec<Vec<u8>> = args.names.iter().map(|name| name.as_bytes().to_vec()).collect();
-    for path in &args.choice.files_from {
-        names.extend(names_in(path, args.choice.null)?);
+/// Options that say nothing beside others. COMPAT: those that GNU tar refuses.
+fn refuse_pointless(args: &TarArgs) -> Result<(), Failure> {
+    let operation = &args.operation;
+    let writes = operation.create || operation.append || operation.update || operation.concatenate;
+    match args.occurrence {
+        Some(_) if writes => Err(usage("--occurrence is for archives that are read, and for --delete".to_owned())),
+        Some(_) if args.selection.names().is_empty() => {
+            Err(usage("--occurrence is meaningless without a file list".to_owned()))
+        }
+        _ => Ok(()),
     }
-    Ok(names)
 }
 
 /// What `-T` or `-X` names: a file, or standard input.
@@ -180,13 +189,6 @@ fn read_list(path: &Path) -> Result<Vec<u8>, Failure> {
     };
     read.map_err(|error| could_not("read", path.as_os_str(), &error))?;
     Ok(bytes)
-}
-
-fn names_in(path: &Path, ends_in_nul: bool) -> Result<Vec<Vec<u8>>, Failure> {
-    let bytes = read_list(path)?;
-    // No name has such a byte in it: where one is, they all end in it.
-    let border = if ends_in_nul || bytes.contains(&0) { 0 } else { b'\n' };
-    Ok(bytes.split(|&byte| byte == border).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
 }
 
 /// Hands that a run may use at most.
@@ -283,21 +285,8 @@ fn lease(context: &Context, args: &TarArgs, width: usize, what: &str) -> (Shared
 
 /// Goes where `-C` says, directory after directory, as `cd` would.
 fn enter_directories(args: &TarArgs) -> Result<(), Failure> {
-    for directory in &args.directory {
-        rustix::process::chdir(directory.as_path())
-            .map_err(|error| could_not("enter", directory.as_os_str(), &io::Error::from(error)))?;
-    }
-    Ok(())
-}
-
-/// The directories of `-C` options that no name stands behind. COMPAT: GNU tar refuses to take them for what was meant when it makes or updates an
-/// archive, and not when it appends to one.
-fn idle_directories<'a>(args: &'a TarArgs, matches: &ArgMatches) -> &'a [PathBuf] {
-    if args.operation.append {
-        return &[];
-    }
-    let last_name = ["names", "files_from"].into_iter().filter_map(|id| matches.indices_of(id)?.max()).max();
-    let directories = matches.indices_of("directory").into_iter().flatten();
-    let used = directories.filter(|index| Some(*index) < last_name).count();
-    &args.directory[used..]
+    args.selection.steps.iter().try_for_each(|step| match step {
+        SelectionStep::Enter(directory) => selection::enter(directory),
+        SelectionStep::Name(_) => Ok(()),
+    })
 }

@@ -8,6 +8,7 @@ mod data;
 mod look;
 mod mode;
 mod notes;
+mod scope;
 mod tags;
 mod walk;
 
@@ -18,8 +19,8 @@ use crate::operation::Operation;
 use crate::write::{Style, Unfit, begin_archive, begin_member, end_archive};
 use ahead::Ahead;
 pub use choice::{
-    Archived, Choice, HardLinks, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, Rename, Renamed, Sort,
-    WalkLimits,
+    Archived, Choice, HardLinks, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, OperandDepth, Rename,
+    Renamed, Sort,
 };
 use codec::byte_buffer::ByteBuffer;
 use codec::error::CodecError;
@@ -34,6 +35,7 @@ use look::Look;
 pub use mode::ModeRule;
 use notes::{ChunkNotes, Notes};
 use parking_lot::Mutex;
+pub use scope::{IgnoreFile, IgnoreReach, IgnoreSyntax, Scope};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
@@ -49,6 +51,8 @@ use walk::{Found, Walk};
 pub enum Event {
     /// A member that is archived, where somebody wants to see it.
     Taken {
+        /// Which of the names that were given it is, or is beneath.
+        operand: usize,
         /// Its name on the disk.
         path: Vec<u8>,
         /// It.
@@ -527,7 +531,7 @@ impl Layout<'_> {
     /// Lays out one more member, or the end.
     fn lay_out(&mut self, what: &Creation<'_>, told: &mut Told, turn: &mut CutTurn<'_>) {
         let from = self.known.len();
-        let Some(Found { path, member, data }) = self.walk.next(told, turn) else {
+        let Some(Found { operand, path, mut member, data }) = self.walk.next(told, turn) else {
             self.ended = true;
             end_archive(self.laid_out, &mut self.known);
             self.put(Segment::Bytes(self.known.len() - from));
@@ -540,6 +544,7 @@ impl Layout<'_> {
             return;
         }
         let stored_bytes = member.stored_bytes;
+        member.header_offset = self.laid_out;
         let (noted, shown) = match what.members {
             Members::Shown => (self.notes.are_kept().then(|| member.clone()), Some(Box::new(member))),
             Members::Counted => (Some(member), None),
@@ -570,7 +575,7 @@ impl Layout<'_> {
             self.put(Segment::Zeros((padded(stored_bytes) - stored_bytes) as usize));
         }
         match (shown, told.last_mut()) {
-            (Some(member), _) => told.push(Event::Taken { path, member }),
+            (Some(member), _) => told.push(Event::Taken { operand, path, member }),
             (None, Some(Event::Counted(members))) => *members += 1,
             (None, _) => told.push(Event::Counted(1)),
         }

@@ -35,6 +35,8 @@ pub enum Operation {
     Read,
     /// To read where a link leads.
     ReadLink,
+    /// To read a file of patterns in a directory.
+    ReadIgnoreFile,
     /// To find out where its data are.
     FindHoles,
     /// To write it.
@@ -66,6 +68,7 @@ impl fmt::Display for Operation {
             Self::TakeItsPlace => "take the place of what is there",
             Self::LookAtWhatIsThere => "look at what is there",
             Self::Make => "make it",
+            Self::ReadIgnoreFile => "read a file of patterns in it",
             Self::MakeLink => "make the link",
             Self::MakeNode => "make the node",
             Self::Link => "link it",

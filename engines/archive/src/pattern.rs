@@ -1,8 +1,10 @@
 //! Patterns of names as GNU tar has them: `*`, `?`, `[...]`, at the front or behind any slash, over slashes or not, for everything
 //! beneath what they match or for that alone.
 
+mod groups;
 mod set_of_many;
 
+pub use groups::PatternGroups;
 pub use set_of_many::PatternSet;
 
 /// How a text is taken.

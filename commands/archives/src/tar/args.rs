@@ -1,5 +1,6 @@
 //! The options of `mh tar`: GNU tar's names and letters. Says nothing about what they do together (`super::plan`).
 
+use super::selection::TypedSelection;
 use super::warnings::{self, Wish};
 use clap::{ArgAction, ArgGroup, Args};
 use mh_kit::shared_args::SharedArgs;
@@ -26,10 +27,6 @@ pub struct TarArgs {
     #[arg(short = 'f', long, value_name = "ARCHIVE")]
     pub file: Option<PathBuf>,
 
-    /// Work in DIR
-    #[arg(short = 'C', long, value_name = "DIR", action = ArgAction::Append)]
-    pub directory: Vec<PathBuf>,
-
     /// Print each member; twice: with its metadata
     #[arg(short = 'v', long, action = ArgAction::Count)]
     pub verbose: u8,
@@ -54,6 +51,10 @@ pub struct TarArgs {
     #[command(flatten)]
     pub choice: ChoiceArgs,
 
+    /// The same, but what says it of itself.
+    #[command(flatten)]
+    pub signs: SignArgs,
+
     /// Cut N leading names off
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub strip_components: usize,
@@ -65,6 +66,10 @@ pub struct TarArgs {
     /// How names match.
     #[command(flatten)]
     pub matching: MatchingArgs,
+
+    /// How lists of names are read.
+    #[command(flatten)]
+    pub reading: ListReadingArgs,
 
     /// Extract to standard output
     #[arg(short = 'O', long, hide_short_help = true)]
@@ -126,6 +131,11 @@ pub struct TarArgs {
     #[arg(long, hide_short_help = true)]
     pub ignore_failed_read: bool,
 
+    /// Of several members of a name take the Nth, or the first
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1", hide_short_help = true,
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub occurrence: Option<u64>,
+
     /// Print the size of the archive at the end
     #[arg(long, hide_short_help = true)]
     pub totals: bool,
@@ -169,6 +179,10 @@ pub struct TarArgs {
     /// Hands, priority, memory, plan and report.
     #[command(flatten)]
     pub shared: SharedArgs,
+
+    /// No option: what `selection` made of names and the options between them.
+    #[arg(skip)]
+    pub selection: TypedSelection,
 
     /// No option: what `small` found.
     #[arg(skip)]
@@ -294,21 +308,83 @@ pub struct ExistingArgs {
     pub keep_directory_symlink: bool,
 }
 
+/// Options that count for the names behind them: on a command line, and in lists of names.
+#[derive(Args, Debug)]
+pub struct SelectionArgs {
+    /// What is archived or extracted, besides names.
+    #[command(flatten)]
+    pub choice: ChoiceArgs,
+
+    /// The same, but what says it of itself.
+    #[command(flatten)]
+    pub signs: SignArgs,
+
+    /// How names match.
+    #[command(flatten)]
+    pub matching: MatchingArgs,
+
+    /// How lists of names are read.
+    #[command(flatten)]
+    pub reading: ListReadingArgs,
+}
+
+/// What they are called.
+pub struct SelectionIds;
+
+impl SelectionIds {
+    /// All of them, and the names.
+    pub const ALL: [&str; 33] = [
+        "names",
+        "add_file",
+        "directory",
+        "files_from",
+        "exclude",
+        "exclude_from",
+        "exclude_vcs",
+        "exclude_backups",
+        "exclude_vcs_ignores",
+        "exclude_ignore",
+        "exclude_ignore_recursive",
+        "exclude_caches",
+        "exclude_caches_under",
+        "exclude_caches_all",
+        "exclude_tag",
+        "exclude_tag_under",
+        "exclude_tag_all",
+        "recursion",
+        "no_recursion",
+        "wildcards",
+        "no_wildcards",
+        "anchored",
+        "no_anchored",
+        "ignore_case",
+        "no_ignore_case",
+        "wildcards_match_slash",
+        "no_wildcards_match_slash",
+        "null",
+        "no_null",
+        "verbatim_files_from",
+        "no_verbatim_files_from",
+        "unquote",
+        "no_unquote",
+    ];
+}
+
 /// What is archived or extracted, besides names.
 #[derive(Args, Debug)]
 #[group(skip)]
 pub struct ChoiceArgs {
-    /// Take names from FILE, one a line; - is standard input
+    /// Work in DIR; what follows is there
+    #[arg(short = 'C', long, value_name = "DIR", action = ArgAction::Append)]
+    pub directory: Vec<PathBuf>,
+
+    /// Archive FILE, even if its name begins with a dash
+    #[arg(long, value_name = "FILE", action = ArgAction::Append, hide_short_help = true)]
+    pub add_file: Vec<OsString>,
+
+    /// Take names from FILE, one a line, and options from lines that begin with a dash; - is standard input
     #[arg(short = 'T', long, value_name = "FILE", action = ArgAction::Append, hide_short_help = true)]
     pub files_from: Vec<PathBuf>,
-
-    /// Lines of -T are names, whatever they begin with
-    #[arg(long, hide_short_help = true)]
-    pub verbatim_files_from: bool,
-
-    /// Names of -T end in NUL bytes
-    #[arg(short = '0', long, hide_short_help = true)]
-    pub null: bool,
 
     /// Leave out names that match PATTERN
     #[arg(long, value_name = "PATTERN", action = ArgAction::Append)]
@@ -319,9 +395,41 @@ pub struct ChoiceArgs {
     pub exclude_from: Vec<PathBuf>,
 
     /// Leave out directories of version control systems
-    #[arg(long, hide_short_help = true)]
-    pub exclude_vcs: bool,
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub exclude_vcs: Vec<bool>,
 
+    /// Leave out backups and locks of editors: .#*, *~ and #*#
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub exclude_backups: Vec<bool>,
+
+    /// Only files that have changed since TIME, or since FILE, in any way
+    #[arg(
+        short = 'N',
+        long,
+        visible_alias = "after-date",
+        value_name = "TIME",
+        conflicts_with = "newer_mtime",
+        hide_short_help = true
+    )]
+    pub newer: Option<OsString>,
+
+    /// Only files whose bytes have changed since TIME, or since FILE
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
+    pub newer_mtime: Option<OsString>,
+
+    /// Descend into directories that are named behind it: the default
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub recursion: Vec<bool>,
+
+    /// Do not descend into directories that are named behind it
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub no_recursion: Vec<bool>,
+}
+
+/// Files that say what is not to be archived of the directories that they stand in.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct SignArgs {
     /// Leave out the contents of directories with a CACHEDIR.TAG, but keep the tag
     #[arg(long, hide_short_help = true)]
     pub exclude_caches: bool,
@@ -346,49 +454,83 @@ pub struct ChoiceArgs {
     #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
     pub exclude_tag_all: Vec<OsString>,
 
-    /// Only files that have changed since TIME, or since FILE, in any way
-    #[arg(
-        short = 'N',
-        long,
-        visible_alias = "after-date",
-        value_name = "TIME",
-        conflicts_with = "newer_mtime",
-        hide_short_help = true
-    )]
-    pub newer: Option<OsString>,
+    /// Leave out what matches a line of the file called NAME in its directory
+    #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
+    pub exclude_ignore: Vec<OsString>,
 
-    /// Only files whose bytes have changed since TIME, or since FILE
-    #[arg(long, value_name = "TIME", hide_short_help = true)]
-    pub newer_mtime: Option<OsString>,
+    /// The same in all directories beneath
+    #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
+    pub exclude_ignore_recursive: Vec<OsString>,
+
+    /// Leave out what .gitignore, .cvsignore, .bzrignore and .hgignore say
+    #[arg(long, hide_short_help = true)]
+    pub exclude_vcs_ignores: bool,
 }
 
 /// How names match.
 #[derive(Args, Debug)]
 #[group(skip)]
 pub struct MatchingArgs {
-    /// Treat members' names as patterns
-    #[arg(long, overrides_with = "no_wildcards", hide_short_help = true)]
-    pub wildcards: bool,
+    /// Treat members' names behind it as patterns
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub wildcards: Vec<bool>,
 
-    /// Treat patterns as plain names
-    #[arg(long, overrides_with = "wildcards", hide_short_help = true)]
-    pub no_wildcards: bool,
+    /// Treat patterns behind it as plain names
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub no_wildcards: Vec<bool>,
 
-    /// Patterns match from the front
-    #[arg(long, overrides_with = "no_anchored", hide_short_help = true)]
-    pub anchored: bool,
+    /// Patterns behind it match from the front
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub anchored: Vec<bool>,
 
-    /// Patterns match behind any slash
-    #[arg(long, overrides_with = "anchored", hide_short_help = true)]
-    pub no_anchored: bool,
+    /// Patterns behind it match behind any slash
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub no_anchored: Vec<bool>,
 
-    /// Patterns ignore case
-    #[arg(long, hide_short_help = true)]
-    pub ignore_case: bool,
+    /// Patterns behind it ignore case
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub ignore_case: Vec<bool>,
 
-    /// Wildcards stop at slashes
-    #[arg(long, hide_short_help = true)]
-    pub no_wildcards_match_slash: bool,
+    /// Patterns behind it do not ignore case: the default
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub no_ignore_case: Vec<bool>,
+
+    /// Wildcards behind it match slashes: the default
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub wildcards_match_slash: Vec<bool>,
+
+    /// Wildcards behind it stop at slashes
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub no_wildcards_match_slash: Vec<bool>,
+}
+
+/// How names and lists of them are read.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub struct ListReadingArgs {
+    /// Names of -T end in NUL bytes, and are names whatever they begin with
+    #[arg(short = '0', long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub null: Vec<bool>,
+
+    /// Names of -T are lines: the default
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub no_null: Vec<bool>,
+
+    /// Lines of -T are names, whatever they begin with
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub verbatim_files_from: Vec<bool>,
+
+    /// Lines of -T that begin with a dash are options: the default
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub no_verbatim_files_from: Vec<bool>,
+
+    /// Read escapes in names, such as \n and \303: the default
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub unquote: Vec<bool>,
+
+    /// Backslashes in names are backslashes
+    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
+    pub no_unquote: Vec<bool>,
 }
 
 /// How directories and links are gone through.
@@ -406,10 +548,6 @@ pub struct WalkArgs {
     /// Archive every name of a file with its data
     #[arg(long, hide_short_help = true)]
     pub hard_dereference: bool,
-
-    /// Do not descend into directories
-    #[arg(long, hide_short_help = true)]
-    pub no_recursion: bool,
 }
 
 /// Owners, modes and times.

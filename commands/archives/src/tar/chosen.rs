@@ -1,50 +1,30 @@
 //! Which members are taken and what they are called: names, patterns, renaming, owners of this machine, and what `--untrusted`
 //! refuses.
 
+mod wanted;
+
 use super::{TarArgs, create, totals};
 use archive::create::{LeavesAttribute, Renamed};
 use archive::extract::{Choice, Chooser, Event};
 use archive::member::{AttributeName, Kind, Member, Time};
-use archive::pattern::{Manner, Pattern, PatternSet, trimmed};
+use archive::pattern::{Pattern, PatternGroups, trimmed};
 use archive::place::MAY_LEAD_OUTSIDE;
 use archive::select::{Absolute, Named, Naming, may_lead_outside};
 use mh_kit::failure::Failure;
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// The names that were given, and whether any member had them.
-pub struct Wanted {
-    names: Vec<Vec<u8>>,
-    patterns: PatternSet,
-    /// By the numbers of patterns.
-    are_found: Vec<bool>,
-}
-
-impl Wanted {
-    fn new(names: &[Vec<u8>], manner: Manner) -> Self {
-        let patterns = PatternSet::new(names.iter().map(Vec::as_slice), manner);
-        Self { names: names.to_vec(), are_found: vec![false; patterns.len()], patterns }
-    }
-
-    /// Whether a name is meant, which counts as having been found.
-    fn find(&mut self, name: &[u8]) -> bool {
-        let Self { patterns, are_found, .. } = self;
-        patterns.is_empty() || patterns.each_match(name, |number| are_found[number] = true)
-    }
-}
+use wanted::{Meant, OF_ATTRIBUTES};
+pub use wanted::{Wanted, excluded, not_found};
 
 /// Chooses members.
 pub struct Chosen {
     /// Empty: all. Behind a lock, since the run keeps the chooser and the command asks in the end what was not found.
     pub wanted: Arc<Mutex<Wanted>>,
-    excluded: PatternSet,
-    /// The names that were given are names and not patterns.
-    are_names: bool,
+    excluded: PatternGroups,
     /// Nothing is named and nothing left out: then nobody needs the lock.
     means_all: bool,
     /// What was changed before is left out, directories too.
@@ -59,41 +39,14 @@ pub struct Chosen {
     pub end: Arc<AtomicU64>,
 }
 
-/// Directories of version control, as GNU tar knows them.
-const VERSION_CONTROL: &[&str] = &[
-    "CVS",
-    ".cvsignore",
-    "RCS",
-    "SCCS",
-    ".git",
-    ".gitignore",
-    ".gitattributes",
-    ".gitmodules",
-    ".svn",
-    ".arch-ids",
-    "{arch}",
-    "=RELEASE-ID",
-    "=meta-update",
-    "=update",
-    ".bzr",
-    ".bzrignore",
-    ".bzrtags",
-    ".hg",
-    ".hgignore",
-    ".hgtags",
-    "_darcs",
-];
-
 impl Chosen {
     /// From the options and the names that were given.
-    pub fn new(args: &TarArgs, names: &[Vec<u8>], top_level: Option<Vec<u8>>) -> Result<Self, Failure> {
-        let manner = manner(args, Manner::MEMBERS);
-        let excluded = excluded(args)?;
+    pub fn new(args: &TarArgs, top_level: Option<Vec<u8>>) -> Result<Self, Failure> {
+        let (wanted, excluded) = (Wanted::new(args), excluded(args));
         let since = args.choice.newer.as_ref().or(args.choice.newer_mtime.as_ref());
         Ok(Self {
-            wanted: Arc::new(Mutex::new(Wanted::new(names, manner))),
-            are_names: manner.are_names(),
-            means_all: names.is_empty() && excluded.is_empty(),
+            means_all: wanted.names.is_empty() && excluded.is_empty(),
+            wanted: Arc::new(Mutex::new(wanted)),
             excluded,
             since: since.map(|since| create::time(since)).transpose()?,
             renames: renames(args)?,
@@ -113,30 +66,47 @@ impl Chosen {
 
     /// Whether a member is meant, by its name in the archive.
     pub fn means(&mut self, name: &[u8]) -> bool {
+        self.meant_as(name) != Meant::No
+    }
+
+    /// As which of the names that were given.
+    fn meant_as(&mut self, name: &[u8]) -> Meant {
         if self.means_all {
-            return true;
+            return Meant::Any;
         }
         // COMPAT: what is left out was found.
-        let is_found = self.wanted.lock().find(name);
-        is_found && !self.excluded.matches(name)
+        let meant = self.wanted.lock().find(name);
+        if meant != Meant::No && self.excluded.matches(name) { Meant::No } else { meant }
     }
 
     /// Whether a member is meant, by its name and its time. COMPAT: one that is too old was found all the same.
     pub fn takes(&mut self, member: &Member) -> bool {
-        self.means(&member.path) && self.since.is_none_or(|since| member.mtime >= since)
+        self.taken_as(member) != Meant::No
+    }
+
+    fn taken_as(&mut self, member: &Member) -> Meant {
+        match self.meant_as(&member.path) {
+            meant if self.since.is_none_or(|since| member.mtime >= since) => meant,
+            _ => Meant::No,
+        }
+    }
+
+    /// Whether no member behind the last one can be meant.
+    pub fn is_over(&self) -> bool {
+        !self.means_all && self.wanted.lock().is_over()
     }
 
     /// As [`Chosen::means`], but does not count as having been found.
     pub fn would_mean(&self, name: &[u8]) -> bool {
         let wanted = self.wanted.lock();
-        wanted.patterns.matches(name) && !self.excluded.matches(name)
+        (wanted.patterns.is_empty() || wanted.patterns.matches(name)) && !self.excluded.matches(name)
     }
 
     /// The names that were given, where they are names and not patterns, and few; none where all members are meant.
     pub fn few_plain_names(&self) -> Option<Vec<Vec<u8>>> {
         let wanted = self.wanted.lock();
         let are_few = (1..=FEW_NAMES).contains(&wanted.names.len());
-        (self.are_names && are_few).then(|| wanted.names.iter().map(|name| trimmed(name).to_vec()).collect())
+        (wanted.are_names() && are_few).then(|| wanted.names.iter().map(|name| trimmed(name).to_vec()).collect())
     }
 
     /// A member with the names that it would be extracted under. `./` in front of them is shown.
@@ -155,6 +125,22 @@ impl Chosen {
             shown.link = placed(&shown.link);
         }
         shown
+    }
+
+    /// Puts the directory in front of its path that `-C` says for its name.
+    fn go_to_target(&self, member: &mut Member, meant: Meant) {
+        if self.means_all {
+            return;
+        }
+        let wanted = self.wanted.lock();
+        let target = wanted.target(meant);
+        if target.is_empty() {
+            return;
+        }
+        member.path = beneath(target, &member.path);
+        if member.kind == Kind::HardLink {
+            member.link = beneath(target, &member.link);
+        }
     }
 
     /// Gives a member the names that `--transform` makes of its own.
@@ -184,6 +170,10 @@ impl Chosen {
     }
 }
 
+fn beneath(directory: &[u8], path: &[u8]) -> Vec<u8> {
+    if path.is_empty() { directory.to_vec() } else { [directory, path].join(&b'/') }
+}
+
 /// A name after all rules that are for it, which do not see the slash behind a directory's. What would be left without a name keeps its own.
 fn renamed_by(rules: &[Rename], name: &[u8], what: Renamed) -> Vec<u8> {
     let rules = rules.iter().filter(|rule| rule.is_for(what));
@@ -196,30 +186,6 @@ fn renamed_by(rules: &[Rename], name: &[u8], what: Renamed) -> Vec<u8> {
     renamed
 }
 
-/// A line of a list of files to archive.
-pub enum Listed<'a> {
-    /// A name.
-    Name(&'a [u8]),
-    /// What follows is in this directory.
-    Directory(PathBuf),
-}
-
-/// COMPAT: of the options that GNU tar takes in such lists, `-C` and `--add-file`; all else is a name.
-pub fn listed<'a>(args: &TarArgs, line: &'a [u8]) -> Listed<'a> {
-    if args.choice.null || args.choice.verbatim_files_from {
-        return Listed::Name(line);
-    }
-    if let Some(name) = line.strip_prefix(b"--add-file=") {
-        return Listed::Name(name);
-    }
-    match line.strip_prefix(b"--directory=").or_else(|| line.strip_prefix(b"-C")) {
-        Some(directory) if !directory.trim_ascii().is_empty() => {
-            Listed::Directory(PathBuf::from(OsStr::from_bytes(directory.trim_ascii_start())))
-        }
-        _ => Listed::Name(line),
-    }
-}
-
 /// Whether extended attributes are kept at all.
 pub fn wants_attributes(args: &TarArgs) -> bool {
     args.extended.xattrs || !(args.extended.xattrs_include.is_empty() && args.extended.xattrs_exclude.is_empty())
@@ -230,9 +196,8 @@ pub fn leaves_attribute(args: &TarArgs) -> Option<Box<LeavesAttribute>> {
     if args.extended.xattrs_include.is_empty() && args.extended.xattrs_exclude.is_empty() {
         return None;
     }
-    let manner = Manner { anchored: true, ..Manner::EXCLUDED };
     let patterns = |texts: &[OsString]| -> Vec<Pattern> {
-        texts.iter().map(|text| Pattern::new(text.as_bytes(), manner)).collect()
+        texts.iter().map(|text| Pattern::new(text.as_bytes(), OF_ATTRIBUTES)).collect()
     };
     let (taken, left) = (patterns(&args.extended.xattrs_include), patterns(&args.extended.xattrs_exclude));
     Some(Box::new(move |name| {
@@ -241,50 +206,18 @@ pub fn leaves_attribute(args: &TarArgs) -> Option<Box<LeavesAttribute>> {
     }))
 }
 
-/// Names that no member had.
-pub fn not_found(wanted: &Mutex<Wanted>) -> Vec<Vec<u8>> {
-    let Wanted { names, patterns, are_found } = &*wanted.lock();
-    let is_found = |name: &&Vec<u8>| patterns.number_of(name).is_none_or(|number| are_found[number]);
-    names.iter().filter(|name| !is_found(name)).map(|name| trimmed(name).to_vec()).collect()
-}
-
-fn manner(args: &TarArgs, usual: Manner) -> Manner {
-    Manner {
-        wildcards: (usual.wildcards || args.matching.wildcards) && !args.matching.no_wildcards,
-        anchored: (usual.anchored || args.matching.anchored) && !args.matching.no_anchored,
-        match_slash: !args.matching.no_wildcards_match_slash,
-        ignore_case: args.matching.ignore_case,
-        beneath: !args.walk.no_recursion,
-    }
-}
-
-/// What is left out. COMPAT: with all that is beneath, whatever is said of recursion behind it.
-pub fn excluded(args: &TarArgs) -> Result<PatternSet, Failure> {
-    let manner = Manner {
-        ignore_case: args.matching.ignore_case,
-        match_slash: !args.matching.no_wildcards_match_slash,
-        ..Manner::EXCLUDED
-    };
-    let manner = Manner { anchored: args.matching.anchored, wildcards: !args.matching.no_wildcards, ..manner };
-    let lists = args.choice.exclude_from.iter().map(|path| super::read_list(path));
-    let lists = lists.collect::<Result<Vec<_>, _>>()?;
-    let listed = lists.iter().flat_map(|bytes| bytes.split(|&byte| byte == b'\n')).filter_map(without_blanks);
-    let texts = args.choice.exclude.iter().map(|text| text.as_bytes()).chain(listed);
-    let of_version_control = if args.choice.exclude_vcs { VERSION_CONTROL } else { &[] };
-    Ok(PatternSet::new(texts.chain(of_version_control.iter().map(|text| text.as_bytes())), manner))
-}
-
-/// A line of a list of patterns. COMPAT: blanks at its end say nothing, also the carriage returns of lists from Windows; nor does a line of blanks.
-fn without_blanks(line: &[u8]) -> Option<&[u8]> {
-    let last = line.iter().rposition(|byte| !matches!(byte, b' ' | b'\t'..=b'\r'))?;
-    Some(&line[..=last])
-}
-
 impl Chooser for Chosen {
     fn choose(&mut self, member: &mut Member, tell: &mut dyn FnMut(Event)) -> Choice {
         // ORDER: a count that is read when all threads are home.
         self.end.store(totals::end_of(member), Ordering::Relaxed);
-        if matches!(member.kind, Kind::VolumeLabel | Kind::Continuation) || !self.takes(member) {
+        if matches!(member.kind, Kind::VolumeLabel | Kind::Continuation) {
+            return Choice::PassOver;
+        }
+        if self.is_over() {
+            return Choice::Stop;
+        }
+        let meant = self.taken_as(member);
+        if meant == Meant::No {
             return Choice::PassOver;
         }
         let name = member.path.clone();
@@ -332,6 +265,7 @@ impl Chooser for Chosen {
             tell(Event::Refused { name, why: why.to_owned() });
             return Choice::PassOver;
         }
+        self.go_to_target(member, meant);
         self.owners.translate(member);
         Choice::Take
     }

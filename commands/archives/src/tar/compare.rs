@@ -23,12 +23,11 @@ use sys::at_offset::read_full_at;
 
 /// Compares.
 pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
-    let names = super::names(args)?;
     let mut opened = archive::open(args)?;
     let name = opened.name.clone();
     let width = super::width(context, args);
-    let mut chosen = Chosen::new(args, &names, None)?;
-    super::enter_directories(args)?;
+    let mut chosen = Chosen::new(args, None)?;
+    chosen.wanted.lock().enter_directories(args)?;
     let (_shared, lease) = super::lease(context, args, width, "compare");
     index::report(context, args, index::narrow(args, &mut opened, &chosen).as_ref());
     let mut lines = MemberLines::on_stdout();
@@ -84,8 +83,10 @@ fn compare(
         for event in refused {
             counted.failed += u64::from(tell(context, event));
         }
-        if choice != Choice::Take {
-            continue;
+        match choice {
+            Choice::Take => {}
+            Choice::PassOver => continue,
+            Choice::Stop => break,
         }
         if let Some((name, member)) = original {
             lines.line(&match args.verbose {

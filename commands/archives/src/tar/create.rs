@@ -11,14 +11,16 @@ use super::moment;
 use super::old_end::OldEnd;
 use super::packer::Packer;
 use super::pax_options;
+use super::selection::SelectionStep;
 use super::warnings::warn;
 use super::words::{LongLines, escaped, with_slash};
 use super::{DIFFERENT, FAILED, TarArgs, Workers, chosen, could_not, totals, usage};
 use archive::create::{
-    Archived, Choice, CreateError, Creation, Event, HardLinks, Index, Instead, Keeps, Links, Members, ModeRule,
-    NewTime, Newer, Operand, Packing, Sort, Tag, WalkLimits, create,
+    Archived, Choice, CreateError, Creation, Event, HardLinks, IgnoreFile, IgnoreReach, IgnoreSyntax, Index, Instead,
+    Keeps, Links, Members, ModeRule, NewTime, Newer, Operand, OperandDepth, Packing, Scope, Sort, Tag, create,
 };
 use archive::member::{Kind, Member, Time};
+use archive::pattern::PatternGroups;
 use archive::read::{Reader, Step};
 use archive::source::FileSource;
 use archive::write::{Format, OtherTimes, Style};
@@ -39,6 +41,7 @@ use mh_kit::progress::output_is_piped;
 use mh_kit::report::ReportTotals;
 use mh_kit::report::{self, Finished, counted};
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -70,9 +73,9 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
         report::show_plan(context, &plan, args.shared.report)?;
         return Ok(Outcome::Done);
     }
-    let operands = operands(args, matches)?;
+    let operands = operands(args)?;
     // COMPAT: nothing is added, and nobody is the worse for it.
-    if operands.is_empty() && args.choice.files_from.is_empty() && args.operation.create {
+    if operands.is_empty() && !args.selection.has_list && args.operation.create {
         return Err(usage("an empty archive is not made by mistake: name files, or -T /dev/null".to_owned()));
     }
     let mut choice = choice(args)?;
@@ -81,13 +84,15 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
         false => Target::open(context, args)?,
     };
     choice.never = target.never();
-    let survey = super::progress::survey(args, matches, &choice.never);
+    let survey = super::progress::survey(args, &choice.never);
     let run = Run { args, choice, style, packing, fitting, plan, workers };
     let ran = run.carry_out(context, (operands, survey), &target);
     let outcome = run.show(context, ran, target)?;
-    let idle = super::idle_directories(args, matches);
-    for directory in idle {
-        let message = format!("use -C {}: no name stands behind it", terminal::quote(directory));
+    // COMPAT: GNU tar refuses to take options behind the last name for what was meant when it makes or updates an archive, and not when it appends
+    // to one.
+    let idle = if args.operation.append { &[][..] } else { &args.selection.idle };
+    for option in idle {
+        let message = format!("use {option}: no name stands behind it");
         context.messages.error(&context.program, &message, &[]);
     }
     Ok(if idle.is_empty() { outcome } else { FAILED })
@@ -95,7 +100,7 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
 
 /// Where files are read: the first name stands for all; and where the archive goes.
 fn places(args: &TarArgs) -> Vec<PathBuf> {
-    let directory = args.directory.first().map_or(Path::new("."), PathBuf::as_path);
+    let directory = args.choice.directory.first().map_or(Path::new("."), PathBuf::as_path);
     let source = args.names.first().map_or(directory.to_owned(), |name| directory.join(name));
     std::iter::once(source).chain(args.file.clone().filter(|path| path != Path::new("-"))).collect()
 }
@@ -152,44 +157,37 @@ fn archive_format(args: &TarArgs, matches: &ArgMatches) -> Result<Format, Failur
 }
 
 /// Names in the order in which they were given, each with the directory that `-C` had led to by then.
-fn operands(args: &TarArgs, matches: &ArgMatches) -> Result<Vec<Operand>, Failure> {
-    enum Word<'a> {
-        Directory(&'a Path),
-        Name(&'a [u8]),
-        From(&'a PathBuf),
-    }
-    let indices = |id: &str| matches.indices_of(id).map(Iterator::collect::<Vec<_>>).unwrap_or_default();
-    let mut words: Vec<(usize, Word<'_>)> = Vec::new();
-    words.extend(indices("names").into_iter().zip(args.names.iter().map(|name| Word::Name(name.as_bytes()))));
-    words.extend(indices("directory").into_iter().zip(args.directory.iter().map(|path| Word::Directory(path))));
-    words.extend(indices("files_from").into_iter().zip(args.choice.files_from.iter().map(Word::From)));
-    words.sort_by_key(|(index, _)| *index);
+fn operands(args: &TarArgs) -> Result<Vec<Operand>, Failure> {
     let open = |from: &OwnedFd, path: &Path| {
         Directory::of(&from)
             .open(path.as_os_str().as_bytes(), how::through_links(how::DIRECTORY), 0)
             .map_err(|error| could_not("enter", path.as_os_str(), &error))
     };
-    // COMPAT: a slash behind a link does not make it the directory that it leads to, and one behind a file is none.
-    let operand = |directory: &Arc<OwnedFd>, name: &[u8]| {
-        let bytes = name.iter().rposition(|&byte| byte != b'/').map_or(name.len().min(1), |last| last + 1);
-        Operand { directory: Arc::clone(directory), name: name[..bytes].to_vec() }
-    };
     let here = File::open(".").map_err(|error| could_not("open", ".".as_ref(), &error))?;
     let mut directory = Arc::new(OwnedFd::from(here));
+    let mut scope = (0, Scope::default());
     let mut operands = Vec::new();
-    for (_, word) in words {
-        match word {
-            Word::Directory(path) => directory = Arc::new(open(&directory, path)?),
-            Word::Name(name) => operands.push(operand(&directory, name)),
-            Word::From(path) => {
-                for line in super::names_in(path, args.choice.null)? {
-                    match chosen::listed(args, &line) {
-                        chosen::Listed::Directory(path) => directory = Arc::new(open(&directory, &path)?),
-                        chosen::Listed::Name(name) => operands.push(operand(&directory, name)),
-                    }
-                }
+    for step in &args.selection.steps {
+        let named = match step {
+            SelectionStep::Enter(path) => {
+                directory = Arc::new(open(&directory, path)?);
+                continue;
             }
+            SelectionStep::Name(named) => named,
+        };
+        if scope.0 != named.excluded {
+            let patterns = PatternGroups::new(&args.selection.excluded[..named.excluded]);
+            scope = (named.excluded, Scope::new(Arc::new(patterns)));
         }
+        // COMPAT: a slash behind a link does not make it the directory that it leads to, and one behind a file is none.
+        let name = &named.name;
+        let bytes = name.iter().rposition(|&byte| byte != b'/').map_or(name.len().min(1), |last| last + 1);
+        operands.push(Operand {
+            directory: Arc::clone(&directory),
+            name: name[..bytes].to_vec(),
+            depth: if named.manner.beneath { OperandDepth::Whole } else { OperandDepth::Itself },
+            scope: scope.1.clone(),
+        });
     }
     Ok(operands)
 }
@@ -197,14 +195,14 @@ fn operands(args: &TarArgs, matches: &ArgMatches) -> Result<Vec<Operand>, Failur
 fn choice(args: &TarArgs) -> Result<Choice, Failure> {
     let renames = chosen::renamer(args)?;
     Ok(Choice {
-        excluded: chosen::excluded(args)?,
+        ignore_files: ignore_files(args),
         sort: match args.sort.as_deref() {
             Some("none") => Sort::None,
             Some("inode") => Sort::Inode,
             _ => Sort::Name,
         },
         links: if args.walk.dereference { Links::Followed } else { Links::Kept },
-        directories: WalkLimits { stays_out: args.walk.no_recursion, stays_on_device: args.walk.one_file_system },
+        stays_on_device: args.walk.one_file_system,
         tags: tags(args),
         newer: newer(args)?,
         newer_than: HashMap::new(),
@@ -222,17 +220,38 @@ fn choice(args: &TarArgs) -> Result<Choice, Failure> {
     })
 }
 
+/// Files of patterns that count where they stand.
+fn ignore_files(args: &TarArgs) -> Vec<IgnoreFile> {
+    let named = |names: &[OsString], reach| -> Vec<IgnoreFile> {
+        let file = |name: &OsString| IgnoreFile { name: name.as_bytes().to_vec(), syntax: IgnoreSyntax::Git, reach };
+        names.iter().map(file).collect()
+    };
+    let mut files = named(&args.signs.exclude_ignore, IgnoreReach::Directory);
+    files.extend(named(&args.signs.exclude_ignore_recursive, IgnoreReach::Beneath));
+    let of_version_control = [
+        (".cvsignore", IgnoreSyntax::Cvs, IgnoreReach::Directory),
+        (".gitignore", IgnoreSyntax::Git, IgnoreReach::Beneath),
+        (".bzrignore", IgnoreSyntax::Bazaar, IgnoreReach::Beneath),
+        (".hgignore", IgnoreSyntax::Mercurial, IgnoreReach::Beneath),
+    ];
+    if args.signs.exclude_vcs_ignores {
+        let file = |(name, syntax, reach): (&str, _, _)| IgnoreFile { name: name.as_bytes().to_vec(), syntax, reach };
+        files.extend(of_version_control.into_iter().map(file));
+    }
+    files
+}
+
 /// Files that say of their directories that they are to be left out. Who leaves out more goes first.
 fn tags(args: &TarArgs) -> Vec<Tag> {
     let caches = [
-        (args.choice.exclude_caches_all, Keeps::Nothing),
-        (args.choice.exclude_caches_under, Keeps::Directory),
-        (args.choice.exclude_caches, Keeps::DirectoryAndTag),
+        (args.signs.exclude_caches_all, Keeps::Nothing),
+        (args.signs.exclude_caches_under, Keeps::Directory),
+        (args.signs.exclude_caches, Keeps::DirectoryAndTag),
     ];
     let named = [
-        (&args.choice.exclude_tag_all, Keeps::Nothing),
-        (&args.choice.exclude_tag_under, Keeps::Directory),
-        (&args.choice.exclude_tag, Keeps::DirectoryAndTag),
+        (&args.signs.exclude_tag_all, Keeps::Nothing),
+        (&args.signs.exclude_tag_under, Keeps::Directory),
+        (&args.signs.exclude_tag, Keeps::DirectoryAndTag),
     ];
     let mut tags: Vec<Tag> =
         caches.into_iter().filter(|(is_said, _)| *is_said).map(|(_, keeps)| Tag::of_caches(keeps)).collect();
@@ -491,7 +510,7 @@ impl Told {
     fn tell(&mut self, context: &Context, args: &TarArgs, event: Event) {
         let messages = &context.messages;
         match event {
-            Event::Taken { path, member } => self.taken(context, args, &path, &member),
+            Event::Taken { path, member, .. } => self.taken(context, args, &path, &member),
             Event::Counted(members) => self.members += members,
             Event::NotArchived { path, operation, cause } => {
                 self.failed += u64::from(!args.ignore_failed_read);

@@ -7,6 +7,7 @@ use super::destination::{self, Destination};
 use super::extract::tell_note;
 use super::list::{quoted, rules};
 use super::old_end::OldEnd;
+use super::selection::{self, SelectionStep as Said};
 use super::{FAILED, TarArgs, could_not, usage};
 use ::archive::extract::Feed;
 use ::archive::read::{Defect, Note, ReadError, Reader, Step};
@@ -109,8 +110,8 @@ impl Grown {
 
 /// `-A`: what the named archives have, packed or not, behind what this one has.
 pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
-    let names = super::names(args)?;
     let (path, there) = target(args, "-A")?;
+    let names = args.selection.names();
     if args.shared.explain {
         let mut plan =
             Plan::new(format!("add {} to {}", counted(names.len() as u64, "archive"), terminal::quote(&path)));
@@ -118,34 +119,25 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
         report::show_plan(context, &plan, args.shared.report)?;
         return Ok(Outcome::Done);
     }
-    let told = |error: &(dyn std::error::Error + 'static)| could_not("add to", path.as_os_str(), error);
     let mut failed = false;
-    let grown = if let Some(file) = there {
-        let mut source = FileSource::new(Arc::clone(&file), 0).map_err(|error| told(&error))?;
-        let mut reader = Reader::new(rules(args), &source);
-        // COMPAT: to a file without a byte, which is no archive, others can be added all the same.
-        while file.metadata().is_ok_and(|metadata| metadata.len() > 0) {
-            match reader.next(&mut source).map_err(|error| told(&error))? {
-                Step::Member(_) | Step::Note(Note::Unusable { .. }) => {}
-                Step::Note(note) => failed |= tell_note(context, args, &note),
-                Step::End => break,
-            }
-        }
-        Grown::There(OldEnd::note(context, file, reader.end_offset()).map_err(|error| told(&error))?)
-    } else {
-        Grown::new(context, &path).map_err(|error| could_not("create", path.as_os_str(), &error))?
-    };
+    let grown = behind(context, args, &path, there, &mut failed)?;
     let width = super::width(context, args);
     let (_shared, lease) = super::lease(context, args, width, "concatenate");
     let mut end = grown.base();
-    super::enter_directories(args)?;
-    for name in names {
-        let other = PathBuf::from(std::ffi::OsStr::from_bytes(&name));
+    for step in &args.selection.steps {
+        let name = match step {
+            Said::Enter(directory) => {
+                selection::enter(directory)?;
+                continue;
+            }
+            Said::Name(named) => &named.name,
+        };
+        let other = PathBuf::from(std::ffi::OsStr::from_bytes(name));
         let is_itself = is_same(&other, grown.file());
         let copied = archive::open_at(args, Some(other)).and_then(|opened: Opened| {
             // Its end would move away as fast as it is read.
             if is_itself {
-                return Err(usage(format!("{} cannot be added to itself", quoted(&name))));
+                return Err(usage(format!("{} cannot be added to itself", quoted(name))));
             }
             let copy = |feed| copy_members(context, args, feed, grown.file(), end);
             opened
@@ -154,7 +146,7 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
         });
         let copied = copied.and_then(|copied| {
             copied.map_err(|refused| match refused {
-                Refused::Reading(error) => could_not("add", quoted(&name).as_ref(), &error),
+                Refused::Reading(error) => could_not("add", quoted(name).as_ref(), &error),
                 Refused::Writing(error) => could_not("write", path.as_os_str(), &error),
             })
         });
@@ -178,6 +170,31 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
     let bytes = end + mark.len() as u64 - grown.base();
     written.and_then(|()| grown.commit(bytes)).map_err(|error| could_not("write", path.as_os_str(), &error))?;
     Ok(if failed { FAILED } else { Outcome::Done })
+}
+
+/// The archive that is added to, its end found.
+fn behind(
+    context: &Context,
+    args: &TarArgs,
+    path: &Path,
+    there: Option<Arc<File>>,
+    failed: &mut bool,
+) -> Result<Grown, Failure> {
+    let told = |error: &(dyn std::error::Error + 'static)| could_not("add to", path.as_os_str(), error);
+    let Some(file) = there else {
+        return Grown::new(context, path).map_err(|error| could_not("create", path.as_os_str(), &error));
+    };
+    let mut source = FileSource::new(Arc::clone(&file), 0).map_err(|error| told(&error))?;
+    let mut reader = Reader::new(rules(args), &source);
+    // COMPAT: to a file without a byte, which is no archive, others can be added all the same.
+    while file.metadata().is_ok_and(|metadata| metadata.len() > 0) {
+        match reader.next(&mut source).map_err(|error| told(&error))? {
+            Step::Member(_) | Step::Note(Note::Unusable { .. }) => {}
+            Step::Note(note) => *failed |= tell_note(context, args, &note),
+            Step::End => break,
+        }
+    }
+    Ok(Grown::There(OldEnd::note(context, file, reader.end_offset()).map_err(|error| told(&error))?))
 }
 
 fn is_same(path: &Path, file: &File) -> bool {
@@ -263,7 +280,7 @@ impl Source for Copying<'_> {
 
 /// `--delete`: a new archive without the named members takes the old one's place.
 pub fn delete(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
-    let names = super::names(args)?;
+    let names = args.selection.names();
     if names.is_empty() {
         return Err(usage("--delete needs the names of members".to_owned()));
     }
@@ -278,7 +295,7 @@ pub fn delete(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
         return Ok(Outcome::Done);
     }
     let told = |error: &(dyn std::error::Error + 'static)| could_not("delete from", path.as_os_str(), error);
-    let mut chosen = Chosen::new(args, &names, None)?;
+    let mut chosen = Chosen::new(args, None)?;
     let mut source = FileSource::new(Arc::clone(&file), 0).map_err(|error| told(&error))?;
     let mut reader = Reader::new(rules(args), &source);
     let (mut kept, mut failed) = (Kept::default(), false);

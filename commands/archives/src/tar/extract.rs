@@ -37,9 +37,8 @@ use terminal::StandardStream;
 
 /// Extracts.
 pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
-    let names = super::names(args)?;
     let mut opened = archive::open(args)?;
-    let chosen = Chosen::new(args, &names, top_level(args)?)?;
+    let chosen = Chosen::new(args, top_level(args)?)?;
     let index_used = index::narrow(args, &mut opened, &chosen);
     let width = super::width(context, args);
     let placing = super::workers_on(context, args, &places(args, &opened));
@@ -48,7 +47,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
         report::show_plan(context, &plan, args.shared.report)?;
         return Ok(Outcome::Done);
     }
-    super::enter_directories(args)?;
+    chosen.wanted.lock().enter_directories(args)?;
     if args.to_stdout {
         index::report(context, args, index_used.as_ref());
         return to_stdout(context, args, opened, chosen, width);
@@ -64,7 +63,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
 
 /// Where files are made, and where hands read an archive at offsets.
 fn places(args: &TarArgs, opened: &Opened) -> Vec<PathBuf> {
-    let target = args.directory.iter().fold(PathBuf::from("."), |directory, below| directory.join(below));
+    let target = args.choice.directory.iter().fold(PathBuf::from("."), |directory, below| directory.join(below));
     let archive = args.file.clone().filter(|_| matches!(opened.way, Way::AtOffsets(..)));
     std::iter::once(target).chain(archive).collect()
 }
@@ -324,7 +323,9 @@ fn into_tree(
     let Planned { width, placing, plan, index } = planned;
     let (name, total_bytes, end) = (opened.name.clone(), opened.total_bytes, Arc::clone(&chosen.end));
     let plain_bytes = total_bytes.filter(|_| matches!(opened.way, Way::AtOffsets(..)));
-    let reach = match (args.absolute_names, args.untrusted) {
+    // Where names go to several directories, no link may lead from one to another.
+    let is_strict = args.untrusted || chosen.wanted.lock().have_targets();
+    let reach = match (args.absolute_names, is_strict) {
         (true, _) => Reach::Anywhere,
         (false, true) => Reach::BeneathWithoutLinks,
         (false, false) => Reach::Beneath,

@@ -35,11 +35,10 @@ pub fn rules(args: &TarArgs) -> Rules {
 
 /// Lists.
 pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
-    let names = super::names(args)?;
     let opened = archive::open(args)?;
     let name = opened.name.clone();
     let how_headers_are_found = opened.how_headers_are_found();
-    let mut chosen = Chosen::new(args, &names, extract::top_level(args)?)?;
+    let mut chosen = Chosen::new(args, extract::top_level(args)?)?;
     // COMPAT: nothing is looked for there, but it must be one.
     super::enter_directories(args)?;
     let teller = Teller::new(context, args);
@@ -179,6 +178,9 @@ impl<'a> Lines<'a> {
     fn line(&mut self, member: &Member, chosen: &mut Chosen) -> io::Result<Line> {
         if self.args.dry_run {
             return self.line_of_extraction(member, chosen);
+        }
+        if chosen.is_over() {
+            return Ok(Line::Last);
         }
         if !chosen.takes(member) {
             return Ok(Line::Done);

@@ -2,17 +2,19 @@
 
 use super::archive::Opened;
 use super::args::TarArgs;
+use super::selection::SelectionStep;
 use ::archive::member::{BLOCK_BYTES, padded};
-use clap::ArgMatches;
 use crew::tally::Tally;
 use files::Identity;
 use files::survey::{Survey, SurveyRules};
 use mh_kit::context::Context;
 use mh_kit::progress::{self, Total};
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::Metadata;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use terminal::{Progress, ProgressSample};
 
@@ -60,36 +62,43 @@ fn shown(context: &Context, sample: impl FnMut() -> ProgressSample + Send + 'sta
 }
 
 /// Counts what there is to archive, without the files that are `never` archived; none if less than all of it may be.
-pub fn survey(args: &TarArgs, matches: &ArgMatches, never: &HashSet<Identity>) -> Option<Survey> {
-    let chosen = [&args.choice.exclude, &args.choice.exclude_tag, &args.choice.exclude_tag_under];
-    let is_chosen = chosen.iter().any(|names| !names.is_empty())
-        || !args.choice.files_from.is_empty()
-        || !args.choice.exclude_from.is_empty()
-        || !args.choice.exclude_tag_all.is_empty();
-    let is_cached = args.choice.exclude_vcs
-        || args.choice.exclude_caches
-        || args.choice.exclude_caches_under
-        || args.choice.exclude_caches_all;
+pub fn survey(args: &TarArgs, never: &HashSet<Identity>) -> Option<Survey> {
+    let signs = &args.signs;
+    let are_tagged =
+        [&signs.exclude_tag, &signs.exclude_tag_under, &signs.exclude_tag_all].iter().any(|names| !names.is_empty());
+    let is_chosen = !args.selection.excluded.is_empty()
+        || args.selection.has_list
+        || args.selection.named().any(|named| !named.manner.beneath)
+        || are_tagged;
+    let is_cached = signs.exclude_caches
+        || signs.exclude_caches_under
+        || signs.exclude_caches_all
+        || signs.exclude_vcs_ignores
+        || !signs.exclude_ignore.is_empty()
+        || !signs.exclude_ignore_recursive.is_empty();
     let is_newer =
         args.choice.newer.is_some() || args.choice.newer_mtime.is_some() || args.listed_incremental.is_some();
     let walk = &args.walk;
-    let is_cut = walk.one_file_system || walk.dereference || walk.no_recursion || args.sparse || args.operation.update;
+    let is_cut = walk.one_file_system || walk.dereference || args.sparse || args.operation.update;
     if is_chosen || is_cached || is_newer || is_cut {
         return None;
     }
-    let directory = directory_of_all(args, matches)?;
-    let operands = args.names.iter().map(|name| directory.join(name)).collect();
+    let operands = paths_of_all(args)?;
     let rules = SurveyRules { weigh, follows_operands: false, weighs_links_once: !walk.hard_dereference };
     Some(Survey::new(operands, rules).without(never.clone()))
 }
 
-/// The directory that all names are in; none if there are several: a `-C` is for the names behind it.
-fn directory_of_all<'a>(args: &'a TarArgs, matches: &ArgMatches) -> Option<&'a Path> {
-    match args.directory.as_slice() {
-        [] => Some(Path::new("")),
-        [directory] if matches.index_of("directory") < matches.index_of("names") => Some(directory),
-        _ => None,
+/// The names as paths from here; none if they are in several directories: a `-C` is for the names behind it.
+fn paths_of_all(args: &TarArgs) -> Option<Vec<PathBuf>> {
+    let (mut directory, mut paths) = (PathBuf::new(), Vec::new());
+    for step in &args.selection.steps {
+        match step {
+            SelectionStep::Enter(_) if !paths.is_empty() => return None,
+            SelectionStep::Enter(path) => directory.push(path),
+            SelectionStep::Name(named) => paths.push(directory.join(OsStr::from_bytes(&named.name))),
+        }
     }
+    Some(paths)
 }
 
 /// Bytes of an entry in an archive as it is made by default: its header, one more for long values, the data.
@@ -119,14 +128,16 @@ mod tests {
             let typed: Vec<_> = typed.iter().map(|word| word.replace('@', &place.path().to_string_lossy())).collect();
             let matches =
                 crate::tar::command().get_matches_from(["tar", "-c"].map(str::to_owned).into_iter().chain(typed));
-            let args = TarArgs::from_arg_matches(&matches).expect("good options");
-            let mut survey = survey(&args, &matches, &HashSet::from([own]))?;
+            let mut args = TarArgs::from_arg_matches(&matches).expect("good options");
+            args.selection = crate::tar::selection::TypedSelection::of(&matches).expect("names");
+            let mut survey = survey(&args, &HashSet::from([own]))?;
             survey.go_on(Duration::MAX).map(|whole| whole.entries)
         };
         assert_eq!(counted(&["@/d"]), Some(3), "the archive does not count itself");
         assert_eq!(counted(&["-C", "@/d", "a", "b"]), Some(2));
         assert_eq!(counted(&["a", "-C", "@/d", "b"]), None, "they are in two directories");
         assert_eq!(counted(&["@/d/a", "-C", "@/d"]), None);
+        assert_eq!(counted(&["-C", "@", "-C", "d", "a"]), Some(1));
         assert_eq!(counted(&["-C", "@", "d/a", "-C", "d", "b"]), None);
     }
 }

@@ -22,10 +22,8 @@ const MAGIC: (u64, &[u8; 5]) = (257, b"ustar");
 /// Whether this run is small. What may wait for somebody, or has to be unpacked, is not.
 pub fn is_small(args: &TarArgs) -> bool {
     let Some(archive) = args.file.as_deref().filter(|path| *path != Path::new("-")) else { return false };
-    let waits = args.verbose > 0
-        || args.to_stdout
-        || args.packing.use_compress_program.is_some()
-        || !args.choice.files_from.is_empty();
+    let waits =
+        args.verbose > 0 || args.to_stdout || args.packing.use_compress_program.is_some() || args.selection.has_list;
     let has_wishes = args.shared.hands_asked().is_some() || args.shared.priority().class() < Priority::Normal;
     if waits || has_wishes {
         return false;
@@ -34,13 +32,13 @@ pub fn is_small(args: &TarArgs) -> bool {
     let (is_small, mut places) = match () {
         () if args.operation.extract => (is_small_and_plain(archive), vec![archive_bytes, b"."]),
         // Behind links may be anything, and a device or a pipe takes its time.
-        () if args.operation.create && args.directory.is_empty() && !args.walk.dereference => {
+        () if args.operation.create && args.choice.directory.is_empty() && !args.walk.dereference => {
             let becomes_a_file = fs::metadata(archive).map_or(true, |there| there.is_file());
             (becomes_a_file && are_few_and_small(args), vec![directory_of(archive_bytes)])
         }
         () => return false,
     };
-    places.extend(args.directory.iter().map(|directory| directory.as_os_str().as_bytes()));
+    places.extend(args.choice.directory.iter().map(|directory| directory.as_os_str().as_bytes()));
     places.extend(args.names.iter().filter(|_| args.operation.create).map(|name| name.as_bytes()));
     is_small && outset(places.into_iter()) == Outset::MayBeBrief
 }

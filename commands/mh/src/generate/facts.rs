@@ -34,7 +34,16 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 const PAGES: &[(&str, PageFacts)] = &[
     ("mh", PageFacts { synopsis: "mh COMMAND [OPTIONS] [ARGUMENT]...\nmh COMMAND --help\nmh", ..SHARING }),
     ("mh-tamp", PageFacts { environment: UNDER_MAKE, see_also: COMPRESSORS, ..SHARING }),
-    ("mh-tar", PageFacts { synopsis: TAR_SYNOPSIS, exit_status: TAR_EXITS, see_also: &["tar(1)"], ..SHARING }),
+    (
+        "mh-tar",
+        PageFacts {
+            synopsis: TAR_SYNOPSIS,
+            exit_status: TAR_EXITS,
+            environment: OF_TAR,
+            see_also: &["tar(1)"],
+            ..SHARING
+        },
+    ),
     ("mh-xjobs", PageFacts { exit_status: XJOBS_EXITS, environment: OF_XJOBS, see_also: RUNNERS, ..SHARING }),
     ("mh-cp", PageFacts { environment: WITH_BACKUPS, exit_status: TREE_EXITS, see_also: &["cp(1)"], ..SHARING }),
     ("mh-mv", PageFacts { environment: WITH_BACKUPS, exit_status: TREE_EXITS, see_also: &["mv(1)"], ..SHARING }),
@@ -208,6 +217,13 @@ const WITH_BACKUPS: &[Fact] = &[
     LEASE,
     ("VERSION_CONTROL", "The kind of backups, as for --backup."),
     ("SIMPLE_BACKUP_SUFFIX", "The suffix of simple backups, as for --suffix."),
+    TERM,
+];
+const OF_TAR: &[Fact] = &[
+    CONFIG,
+    CREW_DIR,
+    LEASE,
+    ("TAR_OPTIONS", "Options in front of those on the command line; quotes keep blanks in them."),
     TERM,
 ];
 const OF_MTWRITE: &[Fact] = &[

@@ -1,9 +1,11 @@
 //! Names that hands without other work look at before the walk comes to them. The names of a directory are shared out in batches between the walk
 //! and those who look ahead; whoever claims a batch looks at it, the walk takes them in order. Decides what may be held; looks at nothing.
 
+use super::choice::OperandDepth;
 use super::choice::Sort;
 use super::data::Counted;
 use super::look::{At, Look, Looked, When};
+use super::scope::Scope;
 use files::Directory;
 use parking_lot::{Condvar, Mutex};
 use rustix::fs::FileType;
@@ -72,6 +74,7 @@ struct Shared {
     directory: Arc<OwnedFd>,
     path: Vec<u8>,
     device: u64,
+    scope: Scope,
     order: Order,
     unclaimed: Arc<AtomicUsize>,
 }
@@ -122,8 +125,18 @@ pub(super) struct Place<'a> {
     pub path: &'a [u8],
     /// Its file system; none for what was named.
     pub device: Option<u64>,
+    /// What is left out in it.
+    pub scope: &'a Scope,
     /// Which name of each directory above it is the way to it.
     pub order: &'a [usize],
+}
+
+/// A directory whose names are shared out.
+#[derive(Clone, Copy)]
+pub(super) struct ListedDirectory<'a> {
+    pub directory: &'a Arc<OwnedFd>,
+    pub device: u64,
+    pub scope: &'a Scope,
 }
 
 impl Place<'_> {
@@ -203,14 +216,7 @@ impl Ahead {
     }
 
     /// The names of the directory `at`, for everybody.
-    pub fn list(
-        &self,
-        names: Names,
-        at: &At<'_>,
-        path: &[u8],
-        directory: &Arc<OwnedFd>,
-        device: u64,
-    ) -> Option<Arc<Listing>> {
+    pub fn list(&self, names: Names, at: &At<'_>, path: &[u8], inside: ListedDirectory<'_>) -> Option<Arc<Listing>> {
         if names.len() == 0 {
             return None;
         }
@@ -224,9 +230,10 @@ impl Ahead {
             // ORDER: as in `has_some`.
             self.unclaimed.fetch_add(names.len(), Ordering::Relaxed);
             Shared {
-                directory: Arc::clone(directory),
+                directory: Arc::clone(inside.directory),
                 path: [path, slash].concat(),
-                device,
+                device: inside.device,
+                scope: inside.scope.clone(),
                 order,
                 unclaimed: Arc::clone(&self.unclaimed),
             }
@@ -250,8 +257,8 @@ impl Ahead {
     /// Looks at what the walk will come to first. False where there was nothing to look at.
     pub fn look(&self, look: &Look<'_>) -> bool {
         let Some(mut claim) = self.has_some().then(|| self.claim()).flatten() else { return false };
-        let Some(Shared { directory, path, device, order, .. }) = &claim.listing.shared else { return false };
-        let place = Place { directory: Directory::of(directory), path, device: Some(*device), order };
+        let Some(Shared { directory, path, device, scope, order, .. }) = &claim.listing.shared else { return false };
+        let place = Place { directory: Directory::of(directory), path, device: Some(*device), scope, order };
         let names = Counted::among(&self.looked, claim.range.len());
         let mut batch = claim.listing.look_at(claim.range.clone(), &place, look);
         let bytes: u64 = batch.looked.as_slice().iter().map(Looked::bytes).sum();
@@ -345,7 +352,7 @@ impl Listing {
         let mut bytes = 0;
         let looked = range.filter_map(|index| {
             let (name, is_file) = self.names.at(index);
-            let at = At { place, name, index, is_file };
+            let at = At { place, name, index, is_file, depth: OperandDepth::Whole };
             let looked = if bytes < BATCH_BYTES_MAX { look.at(&at, When::Ahead) } else { Some(at.later()) };
             bytes += looked.as_ref().map_or(0, Looked::bytes);
             looked

@@ -35,7 +35,12 @@ fn walked_with(
     mut meanwhile: impl FnMut(&Look<'_>),
 ) -> Vec<(Vec<u8>, u64)> {
     let look = Look { choice, ahead };
-    let operand = Operand { directory: Arc::new(File::open(place).expect("open").into()), name: b".".to_vec() };
+    let operand = Operand {
+        directory: Arc::new(File::open(place).expect("open").into()),
+        name: b".".to_vec(),
+        depth: Default::default(),
+        scope: Default::default(),
+    };
     let mut walk = Walk::new(choice, ahead, vec![operand]);
     let (mut members, mut told) = (Vec::new(), Told::new());
     loop {

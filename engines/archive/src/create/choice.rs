@@ -1,9 +1,9 @@
 //! Which files are to be archived, in which order, and what is kept or changed of them: what a user chooses. Looks at no file.
 
 use super::mode::ModeRule;
+use super::scope::{IgnoreFile, Scope};
 use super::tags::Tag;
 use crate::member::Time;
-use crate::pattern::PatternSet;
 use files::{Identity, Status};
 use std::collections::{HashMap, HashSet};
 use std::os::fd::OwnedFd;
@@ -51,14 +51,14 @@ pub enum Renamed {
 /// Which files, and what is kept of them.
 #[derive(Default)]
 pub struct Choice {
-    /// Left out, and everything beneath.
-    pub excluded: PatternSet,
+    /// Files of patterns that are looked for in each directory.
+    pub ignore_files: Vec<IgnoreFile>,
     /// The order.
     pub sort: Sort,
     /// Links.
     pub links: Links,
-    /// What is beneath directories that were named.
-    pub directories: WalkLimits,
+    /// Whether what lies on other file systems is left out.
+    pub stays_on_device: bool,
     /// Files that say of their directories that they are to be left out.
     pub tags: Vec<Tag>,
     /// What is older is left out, but for directories.
@@ -105,13 +105,14 @@ pub struct Archived {
     pub is_directory: bool,
 }
 
-/// What is beneath directories.
+/// What is archived of a directory that was named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WalkLimits {
-    /// Nothing: `--no-recursion`.
-    pub stays_out: bool,
-    /// What lies on other file systems is left out.
-    pub stays_on_device: bool,
+pub enum OperandDepth {
+    /// It with all that is in it.
+    #[default]
+    Whole,
+    /// It alone: `--no-recursion`.
+    Itself,
 }
 
 /// Files with several names.
@@ -180,4 +181,8 @@ pub struct Operand {
     pub directory: Arc<OwnedFd>,
     /// The name.
     pub name: Vec<u8>,
+    /// How far it is gone into.
+    pub depth: OperandDepth,
+    /// What is left out.
+    pub scope: Scope,
 }

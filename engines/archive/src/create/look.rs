@@ -2,9 +2,10 @@
 //! was archived before, so that many hands look at many names; what does is the walk's. Opens regular files, reads none. Every
 //! name is used relative to the descriptor of its directory.
 
-use super::ahead::{Ahead, Listing, Names, Place};
-use super::choice::{Choice, Links, Renamed};
+use super::ahead::{Ahead, ListedDirectory, Listing, Names, Place};
+use super::choice::{Choice, Links, OperandDepth, Renamed};
 use super::data::Counted;
+use super::scope::Scope;
 use super::tags::{Keeps, Tag};
 use crate::member::{Attribute, AttributeName, Extent, Kind};
 use crate::operation::Operation;
@@ -94,6 +95,8 @@ pub(super) struct Opened {
     pub identity: Identity,
     /// When it had been changed before its names were read.
     pub ctime: Moment,
+    /// What is left out in it.
+    pub scope: Scope,
     /// Which of the tags stands in it.
     pub tag: Option<usize>,
     pub listing: Option<Arc<Listing>>,
@@ -116,6 +119,8 @@ pub(super) struct At<'a> {
     pub index: usize,
     /// The directory says that it is a regular file.
     pub is_file: bool,
+    /// How far it is gone into.
+    pub depth: OperandDepth,
 }
 
 impl At<'_> {
@@ -140,7 +145,7 @@ impl Look<'_> {
     /// None for what is not to be archived, without a word about it.
     pub fn at(&self, at: &At<'_>, when: When) -> Option<Looked> {
         let path = at.place.path_of(at.name);
-        if self.choice.excluded.matches(&path) {
+        if at.place.scope.leaves_out(&path) {
             return None;
         }
         if when == When::Ahead && self.ahead.has_too_much_open() {
@@ -254,7 +259,7 @@ impl Look<'_> {
         when: When,
         attributes: &mut Vec<Attribute>,
     ) -> Result<Option<Inside>, Failed> {
-        let stays_out = self.choice.directories.stays_out;
+        let stays_out = at.depth == OperandDepth::Itself;
         if stays_out && !self.choice.looks_into_files() {
             return Ok(Some(Inside::Directory(None)));
         }
@@ -268,8 +273,8 @@ impl Look<'_> {
         let directory = Arc::new(opened.map_err(|cause| (Operation::Open, cause))?);
         let status = Status::of(&directory).map_err(|cause| (Operation::Look, cause))?;
         *attributes = self.attributes_of(&Source::Open(directory.as_fd()), status.mode());
-        let is_elsewhere = self.choice.directories.stays_on_device
-            && at.place.device.is_some_and(|device| device != status.identity().device);
+        let is_elsewhere =
+            self.choice.stays_on_device && at.place.device.is_some_and(|device| device != status.identity().device);
         if stays_out || is_elsewhere {
             return Ok(Some(Inside::Directory(None)));
         }
@@ -278,9 +283,12 @@ impl Look<'_> {
         let names = self.names(&directory, tag.map(|tag| &self.choice.tags[tag]), names_max);
         let Some(names) = names.map_err(|cause| (Operation::Read, cause))? else { return Ok(None) };
         let _counted = [self.ahead.count_open(), self.ahead.count_listed(names.len())];
-        let listing = self.ahead.list(names, at, path, &directory, status.identity().device);
+        let scope = at.place.scope.inside(Directory::of(&directory), &self.choice.ignore_files);
+        let scope = scope.map_err(|cause| (Operation::ReadIgnoreFile, cause))?;
+        let inside = ListedDirectory { directory: &directory, device: status.identity().device, scope: &scope };
+        let listing = self.ahead.list(names, at, path, inside);
         let (identity, ctime) = (status.identity(), status.status_changed_at());
-        Ok(Some(Inside::Directory(Some(Opened { directory, _counted, identity, ctime, tag, listing }))))
+        Ok(Some(Inside::Directory(Some(Opened { directory, _counted, identity, ctime, scope, tag, listing }))))
     }
 
     /// The names in a directory; none where there are more than `max`.

@@ -28,7 +28,12 @@ fn archive(directory: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>
             told.fetch_add(1, Ordering::Relaxed);
         }
     };
-    let operand = Operand { directory: Arc::new(File::open(directory).expect("open").into()), name: b".".to_vec() };
+    let operand = Operand {
+        directory: Arc::new(File::open(directory).expect("open").into()),
+        name: b".".to_vec(),
+        depth: Default::default(),
+        scope: Default::default(),
+    };
     let what = Creation {
         choice: &choice,
         operands: Mutex::new(vec![operand]),

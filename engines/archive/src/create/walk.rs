@@ -2,8 +2,9 @@
 //! seen at their names (`look`, which hands without other work do ahead). What depends on what was archived before is here.
 
 use super::ahead::{Ahead, Batch, Listing, Place};
-use super::choice::{Choice, HardLinks, Links, Operand, Renamed};
+use super::choice::{Choice, HardLinks, Links, Operand, OperandDepth, Renamed};
 use super::look::{At, Failed, Inside, Look, Looked, Opened, Seen, Thing, When};
+use super::scope::Scope;
 use super::tags::Keeps;
 use super::{Event, Source as FileData, Told};
 use crate::member::{Attribute, Device, Kind, Member};
@@ -29,10 +30,14 @@ struct Level {
     identity: Identity,
     /// When it had been changed before its names were read.
     ctime: Moment,
+    /// What is left out in it.
+    scope: Scope,
 }
 
 /// A member, and its data.
 pub struct Found {
+    /// Which of the operands it is, or is beneath.
+    pub operand: usize,
     /// Its name on the disk.
     pub path: Vec<u8>,
     /// It.
@@ -48,7 +53,9 @@ type Taken = (Member, Option<Arc<FileData>>);
 pub struct Walk<'a> {
     choice: &'a Choice,
     look: Look<'a>,
-    operands: std::vec::IntoIter<Operand>,
+    operands: std::iter::Enumerate<std::vec::IntoIter<Operand>>,
+    /// The one that was taken last.
+    operand: usize,
     levels: Vec<Level>,
     /// The name of the deepest level, with a slash.
     path: Vec<u8>,
@@ -70,7 +77,8 @@ impl<'a> Walk<'a> {
         Self {
             choice,
             look: Look { choice, ahead },
-            operands: operands.into_iter(),
+            operands: operands.into_iter().enumerate(),
+            operand: 0,
             levels: Vec::new(),
             path: Vec::new(),
             order: Vec::new(),
@@ -99,13 +107,15 @@ impl<'a> Walk<'a> {
                 }
                 continue;
             } else {
-                let Operand { directory, name } = self.operands.next()?;
-                let place = Place { directory: Directory::of(&directory), path: b"", device: None, order: &[] };
-                (self.look.at(&At { place: &place, name: &name, index: 0, is_file: false }, When::Now), 0)
+                let (number, Operand { directory, name, depth, scope }) = self.operands.next()?;
+                self.operand = number;
+                let directory = Directory::of(&directory);
+                let place = Place { directory, path: b"", device: None, scope: &scope, order: &[] };
+                (self.look.at(&At { place: &place, name: &name, index: 0, is_file: false, depth }, When::Now), 0)
             };
             let Some(Looked { path, seen, .. }) = looked else { continue };
             match seen.and_then(|seen| self.take(&path, index, seen, tell)) {
-                Ok(Some((member, data))) => return Some(Found { path, member, data }),
+                Ok(Some((member, data))) => return Some(Found { operand: self.operand, path, member, data }),
                 Ok(None) => {}
                 // The directory had it; who names what is not there has made a mistake.
                 Err((_, cause)) if !self.levels.is_empty() && cause.kind() == io::ErrorKind::NotFound => {
@@ -120,17 +130,19 @@ impl<'a> Walk<'a> {
     fn as_it_is_now(&self, looked: Looked) -> Option<Looked> {
         // What failed may have failed for want of something that the whole machine is short of: it is tried again.
         let is_known = !matches!(looked.seen, Ok(Seen::Later) | Err(_)) && self.batch.is_fresh();
-        let Some(Level { directory: Some(directory), identity, .. }) = self.levels.last().filter(|_| !is_known) else {
+        let Some(Level { directory: Some(directory), identity, scope, .. }) = self.levels.last().filter(|_| !is_known)
+        else {
             return Some(looked);
         };
         let place = Place {
             directory: Directory::of(directory),
             path: &self.path,
             device: Some(identity.device),
+            scope,
             order: &self.order,
         };
         let (name, index, is_file) = (&looked.path[self.path.len()..], looked.index, looked.is_file);
-        self.look.at(&At { place: &place, name, index, is_file }, When::Now)
+        self.look.at(&At { place: &place, name, index, is_file, depth: OperandDepth::Whole }, When::Now)
     }
 
     /// Goes back to the directory above, which is opened again where it was closed meanwhile.
@@ -337,7 +349,7 @@ impl<'a> Walk<'a> {
 
     /// Goes on in a directory. What is archived of it.
     fn enter(&mut self, path: &[u8], index: usize, opened: Opened, tell: &mut Told) -> Result<Keeps, Failed> {
-        let Opened { directory, identity, ctime, tag, listing, .. } = opened;
+        let Opened { directory, identity, ctime, scope, tag, listing, .. } = opened;
         let is_loop =
             self.choice.links == Links::Followed && self.levels.iter().any(|level| level.identity == identity);
         if is_loop {
@@ -360,7 +372,7 @@ impl<'a> Walk<'a> {
         let path_bytes = self.path.len();
         let above = std::mem::replace(&mut self.batch, Batch::empty());
         let above = (!above.is_over()).then(|| Box::new(above));
-        self.levels.push(Level { directory: Some(directory), path_bytes, listing, above, identity, ctime });
+        self.levels.push(Level { directory: Some(directory), path_bytes, listing, above, identity, ctime, scope });
         // Where links are followed, what is above a directory is not where we came from.
         if self.choice.links == Links::Kept
             && let Some(far) = self.levels.len().checked_sub(self.look.ahead.levels_open_max() + 1)
@@ -376,7 +388,8 @@ impl Level {
     /// The next names, looked at.
     fn take(&mut self, path: &[u8], order: &[usize], look: &Look<'_>) -> Option<Batch> {
         let (Some(directory), Some(listing)) = (&self.directory, &self.listing) else { return None };
-        let place = Place { directory: Directory::of(directory), path, device: Some(self.identity.device), order };
+        let device = Some(self.identity.device);
+        let place = Place { directory: Directory::of(directory), path, device, scope: &self.scope, order };
         let batch = listing.take(&place, look);
         if listing.is_over() {
             self.listing = None;
