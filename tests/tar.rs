@@ -16,6 +16,7 @@ mod plain_user;
 mod rights;
 mod selection;
 mod swapped;
+mod written;
 
 use crate::place::{Place, said};
 use testkit::data;

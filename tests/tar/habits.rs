@@ -402,11 +402,6 @@ fn totals_are_those_of_gnu_tar() {
 #[test]
 fn what_would_be_misunderstood_is_refused() {
     for script in [
-        "tar -V label -cf t.tar s",
-        "tar caf t.tar.Z s",
-        "tar caf t.tar.lz s",
-        "tar caf t.tar.lzma s",
-        "tar --lzma -cf t.tar s",
         "tar -cf t.tar --mode=zz s",
         "tar -cf t.tar --mtime=yesterday s",
         "tar -cf t.tar -N '2 days ago' s",
@@ -451,12 +446,8 @@ fn archives_begin_and_end_as_gnu_tar_has_them() {
     }
     let (exit, printed) = run("tar cf t.tar s/a; tar Af new.tar t.tar none; tar Af new.tar t.tar --explain", "$mh tar");
     assert!(exit == Exit::Code(0) && !printed.contains("new.tar\n"), "{printed}");
-    let (exit, printed) =
-        run("tar cof t.tar s/a; od -An -c -j 257 -N 8 t.tar; tar rof t.tar s/b; tar tf t.tar", "$mh tar");
-    assert!(
-        exit == Exit::Code(0) && printed.starts_with("   u   s   t   a   r  \\0   0   0\ns/a\ns/b\n."),
-        "{printed}"
-    );
+    let (exit, printed) = run("tar cof t.tar s/a; grep -c ustar t.tar; tar rof t.tar s/b; tar tf t.tar", "$mh tar");
+    assert!(exit == Exit::Code(0) && printed.starts_with("0\ns/a\ns/b\n."), "{printed}");
     // Somebody else makes it meanwhile, once it was found missing and the pipe is opened: that one stays.
     let meanwhile =
         "tar cf t.tar s/a; mkfifo f; { cp t.tar new.tar; cat t.tar; } > f & tar Af new.tar f; code=$?; wait";

@@ -3,6 +3,7 @@
 
 mod archive;
 mod args;
+mod checkpoints;
 mod chosen;
 mod compare;
 mod create;
@@ -11,6 +12,7 @@ mod destination;
 mod edit;
 mod extract;
 mod index;
+mod label;
 mod list;
 mod member_lines;
 mod memory;
@@ -132,9 +134,6 @@ fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Fai
     if let Some(file) = &args.listed_incremental {
         return Err(usage(format!("-g {}: incremental archives are not made yet; GNU tar makes them", quote(file))));
     }
-    if let Some(label) = &args.label {
-        return Err(usage(format!("-V {}: volume labels are not written; --version shows the version", quote(label))));
-    }
     let reads = args.operation.list || args.operation.extract || args.operation.diff;
     let is_stdin = args.file.as_deref().is_none_or(|path| path == Path::new("-"));
     if reads && is_stdin && context.terminals.stdin && !args.shared.explain {
@@ -146,16 +145,23 @@ fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Fai
     }
     let signals = context.hold_signals().map_err(signal_failure)?;
     args.selection = TypedSelection::of(matches)?;
+    if args.packing.use_compress_program.is_none() {
+        args.packing.use_compress_program = packer::instead_of_codec(&args).map(str::to_owned);
+    }
+    args.quoting = words::Quoting::new(&args.telling);
     args.is_small = small::is_small(&args);
     if !args.is_small {
         signals.attend().map_err(signal_failure)?;
     }
+    args.progress.print_at_signals(context, &args)?;
     sys::allocator::keep_large_buffers_apart();
     refuse_pointless(&args)?;
     if args.dry_run && !args.operation.extract {
         return Err(usage("--dry-run goes with -x; -cvf /dev/null prints what would be archived".to_owned()));
     }
+    label::check(context, &args)?;
     match () {
+        () if args.operation.test_label => label::test(context, &args),
         () if args.operation.list || args.dry_run => list::run(context, &args),
         () if args.operation.extract => extract::run(context, &args),
         () if args.operation.diff => compare::run(context, &args),

@@ -19,8 +19,8 @@ use crate::operation::Operation;
 use crate::write::{Style, Unfit, begin_archive, begin_member, end_archive};
 use ahead::Ahead;
 pub use choice::{
-    Archived, Choice, HardLinks, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, OperandDepth, Rename,
-    Renamed, Sort,
+    Archived, Choice, HardLinks, HoleSearch, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, OperandDepth,
+    OwnerMap, Rename, Renamed, Sort,
 };
 use codec::byte_buffer::ByteBuffer;
 use codec::error::CodecError;
@@ -111,6 +111,13 @@ pub enum Event {
         tag: Vec<u8>,
         /// What is archived.
         keeps: Keeps,
+    },
+    /// So many bytes of the archive, plain, have been laid out and handed on.
+    Reached(u64),
+    /// Of a file with several names not all are archived.
+    MissingLinks {
+        /// One that is.
+        path: Vec<u8>,
     },
     /// What was taken off the front of names.
     MadeRelative {
@@ -293,6 +300,7 @@ pub struct ArchiveChunk {
     known: Vec<u8>,
     known_read: usize,
     plain_bytes: usize,
+    ends_at: u64,
     told: Told,
     plain: ByteBuffer,
     packed: ByteBuffer,
@@ -372,6 +380,7 @@ impl<'a> Stages for Creating<'a> {
         layout.any_chunk = true;
         let bytes = layout.next_border(chunk_bytes);
         chunk.plain_bytes = layout.take(bytes, chunk);
+        chunk.ends_at = layout.laid_out - layout.ahead_bytes;
         self.ahead.note_laid_out(layout.ahead_bytes);
         Ok(Cut::Noted(chunk.plain_bytes as u64))
     }
@@ -415,6 +424,7 @@ impl<'a> Stages for Creating<'a> {
 
     fn place(&self, sink: &ArchiveEnd, chunk: &mut ArchiveChunk) -> Result<(), CreateError> {
         chunk.told.drain(..).for_each(self.what.on_event);
+        (self.what.on_event)(Event::Reached(chunk.ends_at));
         let mut fold = sink.fold.lock();
         let Fold { offset, tail, index } = &mut *fold;
         chunk.offset = *offset;
@@ -533,6 +543,7 @@ impl Layout<'_> {
         let from = self.known.len();
         let Some(Found { operand, path, mut member, data }) = self.walk.next(told, turn) else {
             self.ended = true;
+            self.walk.missing_links(told);
             end_archive(self.laid_out, &mut self.known);
             self.put(Segment::Bytes(self.known.len() - from));
             return;

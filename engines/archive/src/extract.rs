@@ -53,6 +53,8 @@ pub trait Chooser: Send {
 /// What is told, in archive order.
 #[derive(Debug)]
 pub enum Event {
+    /// The archive's label.
+    Label(Arc<Member>),
     /// A member that was taken: name in the archive, and what it became.
     Taken {
         /// Its name in the archive.

@@ -188,6 +188,11 @@ impl Reader {
                         _ => _ = front.of_member.get_or_insert(offset),
                     }
                     self.extension(source, flag, size, offset, &mut front)?;
+                    if flag == b'g'
+                        && let Some(label) = self.global.label.take()
+                    {
+                        return Ok(Some(label_member(label, &header, offset)));
+                    }
                 }
                 // Solaris' access lists and star's inode records: data that carry no file.
                 (b'A' | b'E' | b'I', Some(size)) => self.next_header = offset + BLOCK_BYTES as u64 + padded(size),
@@ -561,6 +566,20 @@ impl Reader {
                 Ok(())
             }
         }
+    }
+}
+
+/// The label that a global header has, as the member that it is in older formats.
+fn label_member(label: Vec<u8>, header: &HeaderBlock<'_>, offset: u64) -> Member {
+    let seconds = plain_member(header, header.dialect()).map_or(0, |(member, _)| member.mtime.seconds);
+    let mtime = crate::member::Time { seconds, nanoseconds: 0 };
+    Member {
+        path: label,
+        kind: Kind::VolumeLabel,
+        mtime,
+        header_offset: offset,
+        data_offset: offset,
+        ..Member::default()
     }
 }
 

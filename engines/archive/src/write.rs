@@ -17,8 +17,12 @@ pub enum Format {
     Pax,
     /// GNU tar's own from before: names and sizes without bounds, whole seconds, no attributes.
     Gnu,
+    /// The same as tar 1.12 and older wrote it: a name that fills its field is a long one.
+    OldGnu,
     /// POSIX.1-1988: short names, whole seconds, files below 8 GiB.
     Ustar,
+    /// Of 1979: shorter names, no owners by name, no devices and no named pipes.
+    V7,
 }
 
 /// What is written besides the member itself.
@@ -32,6 +36,22 @@ pub struct Style {
     pub extended: Extended,
     /// Whether owners have no names anywhere: `--numeric-owner`.
     pub is_numeric: bool,
+    /// How pax says where the data of sparse files belong.
+    pub sparse: SparseForm,
+    /// The volume's label, in front of all members; for GNU's formats with its time.
+    pub label: Option<(Vec<u8>, i64)>,
+}
+
+/// How pax says where the data of sparse files belong: the versions of GNU tar's form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SparseForm {
+    /// 0.0: a pair of records for each stretch.
+    Records,
+    /// 0.1: a map in one record.
+    Map,
+    /// 1.0: a map in front of the data.
+    #[default]
+    InData,
 }
 
 /// Whether pax members tell when they were last read and when their inode was changed.
@@ -57,8 +77,10 @@ pub enum Unfit {
 
 /// Appends what stands in front of the first member.
 pub fn begin_archive(style: &Style, target: &mut Vec<u8>) {
-    if style.format == Format::Pax {
-        style.extended.begin(target);
+    match (style.format, &style.label) {
+        (Format::Pax, label) => style.extended.begin(label.as_ref().map(|(label, _)| label.as_slice()), target),
+        (Format::Gnu | Format::OldGnu, Some((label, seconds))) => gnu_label(label, *seconds, target),
+        _ => {}
     }
 }
 
@@ -67,8 +89,9 @@ pub fn begin_archive(style: &Style, target: &mut Vec<u8>) {
 pub fn begin_member(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit> {
     match style.format {
         Format::Pax => pax(member, style, target),
-        Format::Gnu => gnu(member, style, target),
+        Format::Gnu | Format::OldGnu => gnu(member, style, target),
         Format::Ustar => ustar(member, target),
+        Format::V7 => v7(member, target),
     }
 }
 
@@ -123,6 +146,37 @@ fn ustar(member: &Member, target: &mut Vec<u8>) -> Result<(), Unfit> {
         fields.text(0, 100, &member.path[slash + 1..]);
         fields.text(345, 155, &member.path[..slash]);
     }
+    octal_fields(member, &mut fields)?;
+    posix_tail(&mut fields, member);
+    target.extend_from_slice(&fields.finish());
+    Ok(())
+}
+
+fn v7(member: &Member, target: &mut Vec<u8>) -> Result<(), Unfit> {
+    if member.sparse.is_some() {
+        return Err(Unfit::Format("map of holes"));
+    }
+    if member.kind.is_special() {
+        return Err(Unfit::Format("kind"));
+    }
+    for (name, what) in [(&member.path, "name"), (&member.link, "link")] {
+        if name.len() > 100 {
+            return Err(Unfit::Format(what));
+        }
+    }
+    // There was no type for what had no other.
+    let flag = if member.kind == Kind::Regular { 0 } else { type_flag(member.kind)? };
+    let mut fields = common(member, &[0; 8], flag);
+    octal_fields(member, &mut fields)?;
+    // COMPAT: GNU tar writes the numbers of no device into them, too.
+    fields.octal(329, 8, 0);
+    fields.octal(337, 8, 0);
+    target.extend_from_slice(&fields.finish());
+    Ok(())
+}
+
+/// Owner, size and time where only octal digits have room for them.
+fn octal_fields(member: &Member, fields: &mut Fields) -> Result<(), Unfit> {
     let seconds = u64::try_from(member.mtime.seconds).ok().filter(|&seconds| octal_fits(seconds, 12));
     for (from, bytes, number, what) in [
         (108, 8, Some(member.uid), "owner"),
@@ -133,8 +187,6 @@ fn ustar(member: &Member, target: &mut Vec<u8>) -> Result<(), Unfit> {
         let number = number.filter(|&number| octal_fits(number, bytes)).ok_or(Unfit::Format(what))?;
         fields.octal(from, bytes, number);
     }
-    posix_tail(&mut fields, member);
-    target.extend_from_slice(&fields.finish());
     Ok(())
 }
 
@@ -156,13 +208,16 @@ fn posix_tail(fields: &mut Fields, member: &Member) {
 }
 
 fn gnu(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit> {
+    // COMPAT: the older one ends names in a NUL, also those that are cut off.
+    let room = 100 - usize::from(style.format == Format::OldGnu);
     for (flag, text) in [(b'K', &member.link), (b'L', &member.path)] {
-        if text.len() > 100 {
+        if text.len() > room {
             gnu_long(flag, text, style, target);
         }
     }
     let flag = if member.sparse.is_some() { b'S' } else { type_flag(member.kind)? };
     let mut fields = common(member, GNU_MAGIC, flag);
+    fields.text(0, 100, &member.path[..member.path.len().min(room)]);
     fields.number(108, 8, member.uid.cast_signed());
     fields.number(116, 8, member.gid.cast_signed());
     fields.number(124, 12, member.stored_bytes.cast_signed());
@@ -200,6 +255,14 @@ fn put_extents(fields: &mut Fields, from: usize, extents: &[Extent]) {
     }
 }
 
+/// A label as a member of its own. COMPAT: it has a name and a time.
+fn gnu_label(label: &[u8], seconds: i64, target: &mut Vec<u8>) {
+    let mut fields = Fields::new(&[0; 8], b'V');
+    fields.text(0, 100, label);
+    fields.number(136, 12, seconds);
+    target.extend_from_slice(&fields.finish());
+}
+
 /// A name or link that has no room in its header, in front of it as data of its own.
 fn gnu_long(flag: u8, text: &[u8], style: &Style, target: &mut Vec<u8>) {
     let mut fields = Fields::new(GNU_MAGIC, flag);
@@ -225,7 +288,8 @@ fn fill_block(target: &mut Vec<u8>, bytes: usize, least: usize) {
 
 fn pax(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit> {
     let mut records = Vec::new();
-    let map = member.sparse.as_ref().map(|extents| map_in_data(extents)).unwrap_or_default();
+    let is_in_data = style.sparse == SparseForm::InData;
+    let map = member.sparse.as_ref().filter(|_| is_in_data).map(|extents| map_in_data(extents)).unwrap_or_default();
     // COMPAT: the map counts as data, in the record as in the field.
     let stored_bytes = member.stored_bytes + map.len() as u64;
     pax_records(member, stored_bytes, style, &mut records);
@@ -233,7 +297,7 @@ fn pax(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit
         style.extended.put(&records, &member.path, member.mtime.seconds, target);
     }
     let mut fields = common(member, POSIX_MAGIC, type_flag(member.kind)?);
-    if member.sparse.is_some() {
+    if member.sparse.is_some() && style.sparse != SparseForm::Records {
         fields.text(0, 100, &beside(&member.path, b"GNUSparseFile.0"));
     }
     // What does not fit stands in the records.
@@ -266,16 +330,11 @@ fn pax_records(member: &Member, stored_bytes: u64, style: &Style, records: &mut 
             add_record(records, key, value);
         }
     };
-    let needs_record = |text: &[u8], room: usize| text.len() > room || !text.is_ascii();
     if needs_record(&member.link, 100) {
         add(b"linkpath", &member.link);
     }
-    if member.sparse.is_some() {
-        add(b"GNU.sparse.major", b"1");
-        add(b"GNU.sparse.minor", b"0");
-        add(b"GNU.sparse.name", &member.path);
-        add(b"GNU.sparse.realsize", member.size.to_string().as_bytes());
-    } else if needs_record(&member.path, 100) {
+    sparse_records(member, style, &mut add);
+    if member.sparse.is_none() && needs_record(&member.path, 100) {
         add(b"path", &member.path);
     }
     for (key, number, room) in [(&b"uid"[..], member.uid, 8), (b"gid", member.gid, 8), (b"size", stored_bytes, 12)] {
@@ -308,6 +367,38 @@ fn pax_records(member: &Member, stored_bytes: u64, style: &Style, records: &mut 
         }
     }
     style.extended.add_to(records, is_there);
+}
+
+/// How the data of a sparse file are found, in the form that is wanted.
+fn sparse_records(member: &Member, style: &Style, add: &mut dyn FnMut(&[u8], &[u8])) {
+    let Some(extents) = &member.sparse else { return };
+    if style.sparse == SparseForm::InData {
+        add(b"GNU.sparse.major", b"1");
+        add(b"GNU.sparse.minor", b"0");
+        add(b"GNU.sparse.name", &member.path);
+        add(b"GNU.sparse.realsize", member.size.to_string().as_bytes());
+        return;
+    }
+    if style.sparse == SparseForm::Records && needs_record(&member.path, 100) {
+        add(b"path", &member.path);
+    }
+    add(b"GNU.sparse.size", member.size.to_string().as_bytes());
+    add(b"GNU.sparse.numblocks", extents.len().to_string().as_bytes());
+    if style.sparse == SparseForm::Map {
+        add(b"GNU.sparse.name", &member.path);
+        let pairs = extents.iter().map(|extent| format!("{},{}", extent.offset, extent.bytes));
+        add(b"GNU.sparse.map", pairs.collect::<Vec<_>>().join(",").as_bytes());
+        return;
+    }
+    for extent in extents {
+        add(b"GNU.sparse.offset", extent.offset.to_string().as_bytes());
+        add(b"GNU.sparse.numbytes", extent.bytes.to_string().as_bytes());
+    }
+}
+
+/// Whether a text has no room in its field, or no business there.
+fn needs_record(text: &[u8], room: usize) -> bool {
+    text.len() > room || !text.is_ascii()
 }
 
 /// Seconds with as many decimals as they have.

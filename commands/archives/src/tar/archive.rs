@@ -56,6 +56,9 @@ pub enum Way {
 /// LIMIT: bytes that are looked at: a header, and more than any format's magic.
 const HEAD_BYTES: usize = 512;
 
+/// What files begin with that the program lzop has made.
+const LZOP_MAGIC: &[u8] = b"\x89LZO\0\r\n\x1a\n";
+
 /// Finds out what the archive is.
 pub fn open(args: &TarArgs) -> Result<Opened, Failure> {
     open_at(args, args.file.clone().filter(|path| path != Path::new("-")))
@@ -93,6 +96,10 @@ pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure>
     }
     let mut head = Vec::new();
     (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(told)?;
+    if total_bytes.is_some() && head.starts_with(LZOP_MAGIC) {
+        file.seek(io::SeekFrom::Start(from)).map_err(told)?;
+        return Ok(Opened { name, total_bytes, way: with_program("lzop", file)?, growth });
+    }
     let packed = match looks_like_archive(&head) {
         true => None,
         false => registry::recognise(&mut CompressedReader::memory(head.clone())).ok().map(|format| format.facts()),
@@ -123,6 +130,7 @@ pub fn said(args: &TarArgs) -> Option<&'static dyn Format> {
         (packing.zstd, "zst"),
         (packing.lz4, "lz4"),
         (packing.lzma, "lzma"),
+        (packing.lzip, "lz"),
         (packing.compress, "Z"),
     ];
     said.into_iter().find(|(is_said, _)| *is_said).and_then(|(_, name)| registry::by_name(name))

@@ -1,11 +1,20 @@
 //! The options of `mh tar`: GNU tar's names and letters. Says nothing about what they do together (`super::plan`).
 
+mod selecting;
+mod telling;
+mod writing;
+
 use super::selection::TypedSelection;
+use super::totals::TotalsProgress;
 use super::warnings::{self, Wish};
+use super::words::Quoting;
 use clap::{ArgAction, ArgGroup, Args};
 use mh_kit::shared_args::SharedArgs;
+pub use selecting::{ChoiceArgs, ListReadingArgs, MatchingArgs, SelectionArgs, SelectionIds, SignArgs};
 use std::ffi::OsString;
 use std::path::PathBuf;
+pub use telling::TellingArgs;
+pub use writing::WritingArgs;
 
 /// Make, list and extract tar archives on all cores
 ///
@@ -13,7 +22,7 @@ use std::path::PathBuf;
 /// Members are extracted and files read by as many hands as there are cores; the result is the same for any number of them.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("operation").required(true).args(
-    ["create", "extract", "list", "append", "update", "diff", "concatenate", "delete"]))]
+    ["create", "extract", "list", "append", "update", "diff", "concatenate", "delete", "test_label"]))]
 pub struct TarArgs {
     /// Files to archive; members to extract or list (default: all)
     #[arg(value_name = "NAME")]
@@ -95,8 +104,8 @@ pub struct TarArgs {
     #[arg(long, value_name = "ORDER", value_parser = ["name", "inode", "none"], hide_short_help = true)]
     pub sort: Option<String>,
 
-    /// Format to write: pax (default), gnu or ustar
-    #[arg(short = 'H', long, value_name = "FORMAT", value_parser = ["pax", "posix", "gnu", "ustar"], hide_short_help = true)]
+    /// Format to write: pax (default), gnu, oldgnu, ustar or v7
+    #[arg(short = 'H', long, value_name = "FORMAT", value_parser = ["pax", "posix", "gnu", "oldgnu", "ustar", "v7"], hide_short_help = true)]
     pub format: Option<String>,
 
     /// Of extended headers: delete=PATTERN, exthdr.name=TEXT, KEY=VALUE of all members, KEY:=VALUE of each; commas between them
@@ -136,13 +145,13 @@ pub struct TarArgs {
         value_parser = clap::value_parser!(u64).range(1..))]
     pub occurrence: Option<u64>,
 
-    /// Print the size of the archive at the end
-    #[arg(long, hide_short_help = true)]
-    pub totals: bool,
+    /// How files become members.
+    #[command(flatten)]
+    pub writing: WritingArgs,
 
-    /// A line every N members
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10", hide_short_help = true)]
-    pub checkpoint: Option<u64>,
+    /// What is told of the run.
+    #[command(flatten)]
+    pub telling: TellingArgs,
 
     /// Warnings: all, none, KEYWORD or no-KEYWORD, with GNU tar's keywords and `ambiguous`
     #[arg(long, value_name = "KEYWORD", action = ArgAction::Append, value_parser = warnings::parse, hide_short_help = true)]
@@ -164,10 +173,6 @@ pub struct TarArgs {
     #[command(flatten)]
     pub habits: HabitArgs,
 
-    /// Volume labels: not yet
-    #[arg(short = 'V', long, value_name = "TEXT", hide = true)]
-    pub label: Option<OsString>,
-
     /// Print version
     #[arg(long, action = ArgAction::Version)]
     pub version: Option<bool>,
@@ -183,6 +188,14 @@ pub struct TarArgs {
     /// No option: what `selection` made of names and the options between them.
     #[arg(skip)]
     pub selection: TypedSelection,
+
+    /// No option: how names are shown.
+    #[arg(skip)]
+    pub quoting: Quoting,
+
+    /// No option: how far the run is.
+    #[arg(skip)]
+    pub progress: TotalsProgress,
 
     /// No option: what `small` found.
     #[arg(skip)]
@@ -224,6 +237,27 @@ pub struct OperationArgs {
     /// Delete members from an archive
     #[arg(long, hide_short_help = true)]
     pub delete: bool,
+
+    /// Print the archive's label, or end with 1 if it is none of the names
+    #[arg(long, hide_short_help = true)]
+    pub test_label: bool,
+}
+
+impl OperationArgs {
+    /// As programs that are run are told.
+    pub fn letter(&self) -> &'static str {
+        match () {
+            () if self.create => "-c",
+            () if self.extract => "-x",
+            () if self.list => "-t",
+            () if self.append => "-r",
+            () if self.update => "-u",
+            () if self.diff => "-d",
+            () if self.concatenate => "-A",
+            () if self.test_label => "--test-label",
+            () => "--delete",
+        }
+    }
 }
 
 /// How the archive is packed.
@@ -250,12 +284,20 @@ pub struct PackingArgs {
     #[arg(long, group = "packing", hide_short_help = true)]
     pub lz4: bool,
 
-    /// lzma
+    /// lzma, written by the program of that name
     #[arg(long, group = "packing", hide_short_help = true)]
     pub lzma: bool,
 
-    /// compress (reading only)
-    #[arg(short = 'Z', long, group = "packing", hide_short_help = true)]
+    /// lzip, written by the program of that name
+    #[arg(long, group = "packing", hide_short_help = true)]
+    pub lzip: bool,
+
+    /// lzop, by the program of that name
+    #[arg(long, group = "packing", hide_short_help = true)]
+    pub lzop: bool,
+
+    /// compress, written by the program of that name
+    #[arg(short = 'Z', long, alias = "uncompress", group = "packing", hide_short_help = true)]
     pub compress: bool,
 
     /// Compress by the suffix of the archive
@@ -308,231 +350,6 @@ pub struct ExistingArgs {
     pub keep_directory_symlink: bool,
 }
 
-/// Options that count for the names behind them: on a command line, and in lists of names.
-#[derive(Args, Debug)]
-pub struct SelectionArgs {
-    /// What is archived or extracted, besides names.
-    #[command(flatten)]
-    pub choice: ChoiceArgs,
-
-    /// The same, but what says it of itself.
-    #[command(flatten)]
-    pub signs: SignArgs,
-
-    /// How names match.
-    #[command(flatten)]
-    pub matching: MatchingArgs,
-
-    /// How lists of names are read.
-    #[command(flatten)]
-    pub reading: ListReadingArgs,
-}
-
-/// What they are called.
-pub struct SelectionIds;
-
-impl SelectionIds {
-    /// All of them, and the names.
-    pub const ALL: [&str; 33] = [
-        "names",
-        "add_file",
-        "directory",
-        "files_from",
-        "exclude",
-        "exclude_from",
-        "exclude_vcs",
-        "exclude_backups",
-        "exclude_vcs_ignores",
-        "exclude_ignore",
-        "exclude_ignore_recursive",
-        "exclude_caches",
-        "exclude_caches_under",
-        "exclude_caches_all",
-        "exclude_tag",
-        "exclude_tag_under",
-        "exclude_tag_all",
-        "recursion",
-        "no_recursion",
-        "wildcards",
-        "no_wildcards",
-        "anchored",
-        "no_anchored",
-        "ignore_case",
-        "no_ignore_case",
-        "wildcards_match_slash",
-        "no_wildcards_match_slash",
-        "null",
-        "no_null",
-        "verbatim_files_from",
-        "no_verbatim_files_from",
-        "unquote",
-        "no_unquote",
-    ];
-}
-
-/// What is archived or extracted, besides names.
-#[derive(Args, Debug)]
-#[group(skip)]
-pub struct ChoiceArgs {
-    /// Work in DIR; what follows is there
-    #[arg(short = 'C', long, value_name = "DIR", action = ArgAction::Append)]
-    pub directory: Vec<PathBuf>,
-
-    /// Archive FILE, even if its name begins with a dash
-    #[arg(long, value_name = "FILE", action = ArgAction::Append, hide_short_help = true)]
-    pub add_file: Vec<OsString>,
-
-    /// Take names from FILE, one a line, and options from lines that begin with a dash; - is standard input
-    #[arg(short = 'T', long, value_name = "FILE", action = ArgAction::Append, hide_short_help = true)]
-    pub files_from: Vec<PathBuf>,
-
-    /// Leave out names that match PATTERN
-    #[arg(long, value_name = "PATTERN", action = ArgAction::Append)]
-    pub exclude: Vec<OsString>,
-
-    /// Leave out names that match a line of FILE
-    #[arg(short = 'X', long, value_name = "FILE", action = ArgAction::Append, hide_short_help = true)]
-    pub exclude_from: Vec<PathBuf>,
-
-    /// Leave out directories of version control systems
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub exclude_vcs: Vec<bool>,
-
-    /// Leave out backups and locks of editors: .#*, *~ and #*#
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub exclude_backups: Vec<bool>,
-
-    /// Only files that have changed since TIME, or since FILE, in any way
-    #[arg(
-        short = 'N',
-        long,
-        visible_alias = "after-date",
-        value_name = "TIME",
-        conflicts_with = "newer_mtime",
-        hide_short_help = true
-    )]
-    pub newer: Option<OsString>,
-
-    /// Only files whose bytes have changed since TIME, or since FILE
-    #[arg(long, value_name = "TIME", hide_short_help = true)]
-    pub newer_mtime: Option<OsString>,
-
-    /// Descend into directories that are named behind it: the default
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub recursion: Vec<bool>,
-
-    /// Do not descend into directories that are named behind it
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub no_recursion: Vec<bool>,
-}
-
-/// Files that say what is not to be archived of the directories that they stand in.
-#[derive(Args, Debug)]
-#[group(skip)]
-pub struct SignArgs {
-    /// Leave out the contents of directories with a CACHEDIR.TAG, but keep the tag
-    #[arg(long, hide_short_help = true)]
-    pub exclude_caches: bool,
-
-    /// The same, but leave out the tag too
-    #[arg(long, hide_short_help = true)]
-    pub exclude_caches_under: bool,
-
-    /// The same, but leave out tag and directory too
-    #[arg(long, hide_short_help = true)]
-    pub exclude_caches_all: bool,
-
-    /// Leave out the contents of directories with a file called NAME, but keep that file
-    #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
-    pub exclude_tag: Vec<OsString>,
-
-    /// The same with that file
-    #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
-    pub exclude_tag_under: Vec<OsString>,
-
-    /// The same, but leave out file and directory too
-    #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
-    pub exclude_tag_all: Vec<OsString>,
-
-    /// Leave out what matches a line of the file called NAME in its directory
-    #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
-    pub exclude_ignore: Vec<OsString>,
-
-    /// The same in all directories beneath
-    #[arg(long, value_name = "NAME", action = ArgAction::Append, hide_short_help = true)]
-    pub exclude_ignore_recursive: Vec<OsString>,
-
-    /// Leave out what .gitignore, .cvsignore, .bzrignore and .hgignore say
-    #[arg(long, hide_short_help = true)]
-    pub exclude_vcs_ignores: bool,
-}
-
-/// How names match.
-#[derive(Args, Debug)]
-#[group(skip)]
-pub struct MatchingArgs {
-    /// Treat members' names behind it as patterns
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub wildcards: Vec<bool>,
-
-    /// Treat patterns behind it as plain names
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub no_wildcards: Vec<bool>,
-
-    /// Patterns behind it match from the front
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub anchored: Vec<bool>,
-
-    /// Patterns behind it match behind any slash
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub no_anchored: Vec<bool>,
-
-    /// Patterns behind it ignore case
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub ignore_case: Vec<bool>,
-
-    /// Patterns behind it do not ignore case: the default
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub no_ignore_case: Vec<bool>,
-
-    /// Wildcards behind it match slashes: the default
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub wildcards_match_slash: Vec<bool>,
-
-    /// Wildcards behind it stop at slashes
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub no_wildcards_match_slash: Vec<bool>,
-}
-
-/// How names and lists of them are read.
-#[derive(Args, Debug)]
-#[group(skip)]
-pub struct ListReadingArgs {
-    /// Names of -T end in NUL bytes, and are names whatever they begin with
-    #[arg(short = '0', long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub null: Vec<bool>,
-
-    /// Names of -T are lines: the default
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub no_null: Vec<bool>,
-
-    /// Lines of -T are names, whatever they begin with
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub verbatim_files_from: Vec<bool>,
-
-    /// Lines of -T that begin with a dash are options: the default
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub no_verbatim_files_from: Vec<bool>,
-
-    /// Read escapes in names, such as \n and \303: the default
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub unquote: Vec<bool>,
-
-    /// Backslashes in names are backslashes
-    #[arg(long, num_args = 0, default_missing_value = "true", action = ArgAction::Append, hide_short_help = true)]
-    pub no_unquote: Vec<bool>,
-}
-
 /// How directories and links are gone through.
 #[derive(Args, Debug)]
 #[group(skip)]
@@ -562,7 +379,7 @@ pub struct MetadataArgs {
     #[arg(long, overrides_with = "same_owner", hide_short_help = true)]
     pub no_same_owner: bool,
 
-    /// Extracting, the same; while archives are made, --format=ustar
+    /// Extracting, the same; while archives are made, --format=v7
     #[arg(short = 'o', hide_short_help = true)]
     pub old: bool,
 
@@ -681,7 +498,11 @@ pub struct HabitArgs {
     #[arg(long, hide = true)]
     pub no_auto_compress: bool,
 
-    /// As above
+    /// As --format=posix
     #[arg(long, hide = true)]
     pub posix: bool,
+
+    /// As --format=v7
+    #[arg(long, alias = "portability", hide = true)]
+    pub old_archive: bool,
 }

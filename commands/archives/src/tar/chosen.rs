@@ -64,6 +64,23 @@ impl Chosen {
         })
     }
 
+    /// Takes all members, under the names that they have.
+    pub fn of_all(args: &TarArgs) -> Self {
+        Self {
+            wanted: Arc::default(),
+            means_all: true,
+            excluded: PatternGroups::default(),
+            since: None,
+            renames: Vec::new(),
+            naming: Naming { strip_components: 0, top_level: None, absolute: Absolute::Kept },
+            owners: Owners { numeric: args.metadata.numeric_owner, ..Owners::default() },
+            quotas: None,
+            leaves_attribute: leaves_attribute(args),
+            removed_was_told: false,
+            end: Arc::default(),
+        }
+    }
+
     /// Whether a member is meant, by its name in the archive.
     pub fn means(&mut self, name: &[u8]) -> bool {
         self.meant_as(name) != Meant::No
@@ -211,6 +228,9 @@ impl Chooser for Chosen {
         // ORDER: a count that is read when all threads are home.
         self.end.store(totals::end_of(member), Ordering::Relaxed);
         if matches!(member.kind, Kind::VolumeLabel | Kind::Continuation) {
+            if member.kind == Kind::VolumeLabel {
+                tell(Event::Label(Arc::new(member.clone())));
+            }
             return Choice::PassOver;
         }
         if self.is_over() {

@@ -1,6 +1,7 @@
 //! `mh tar -d`: where an archive and the files differ, a line each, as GNU tar says it.
 
 use super::archive;
+use super::checkpoints::{CheckpointWay, Checkpoints};
 use super::chosen::{Chosen, not_found};
 use super::extract::tell_note;
 use super::index;
@@ -25,24 +26,18 @@ use sys::at_offset::read_full_at;
 pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let mut opened = archive::open(args)?;
     let name = opened.name.clone();
-    let width = super::width(context, args);
     let mut chosen = Chosen::new(args, None)?;
     chosen.wanted.lock().enter_directories(args)?;
-    let (_shared, lease) = super::lease(context, args, width, "compare");
     index::report(context, args, index::narrow(args, &mut opened, &chosen).as_ref());
-    let mut lines = MemberLines::on_stdout();
-    let (compared, _decoding) =
-        opened.with_feed(super::memory::room(context, args), lease.as_ref(), width, &Default::default(), |feed| {
-            compare(context, args, feed, &mut chosen, &mut lines)
-        })?;
-    lines.flush();
-    let Counted { differing, mut failed } =
-        compared.map_err(|error| could_not("compare", Path::new(&name).as_os_str(), &error))?;
+    let (mut differing, mut failed) = (0, 0);
+    let compared = all(context, args, opened, &mut chosen, ComparisonLines::Compared)?;
+    let compared = compared.map_err(|error| could_not("compare", Path::new(&name).as_os_str(), &error))?;
+    differing += compared.differing;
+    failed += compared.failed;
     for name in not_found(&chosen.wanted) {
         failed += 1;
         context.messages.error(&context.program, &format!("find {} in the archive", quoted(&name)), &[]);
     }
-    lines.finish()?;
     Ok(match (failed, differing) {
         (0, 0) => Outcome::Done,
         (0, _) => DIFFERENT,
@@ -50,10 +45,62 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     })
 }
 
+/// What `-v` shows of members that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComparisonLines {
+    /// Their names, or a line as of a list.
+    Compared,
+    /// That they are verified.
+    Verified,
+}
+
+/// Compares all chosen members.
+pub fn all(
+    context: &Context,
+    args: &TarArgs,
+    opened: archive::Opened,
+    chosen: &mut Chosen,
+    shown: ComparisonLines,
+) -> Result<Result<Comparison, ReadError>, Failure> {
+    let width = super::width(context, args);
+    let (_shared, lease) = super::lease(context, args, width, "compare");
+    let mut lines = MemberLines::of(args, MemberLines::on_stdout)?;
+    let mut checkpoints = match shown {
+        ComparisonLines::Compared => Checkpoints::new(args, CheckpointWay::Read)?,
+        ComparisonLines::Verified => None,
+    };
+    let room = super::memory::room(context, args);
+    let (compared, _decoding) = opened.with_feed(room, lease.as_ref(), width, &Default::default(), |feed| {
+        let telling = Telling { lines: &mut lines, checkpoints: checkpoints.as_mut(), shown };
+        compare(context, args, feed, chosen, telling)
+    })?;
+    lines.finish()?;
+    Ok(compared)
+}
+
+/// Where lines go.
+struct Telling<'a> {
+    lines: &'a mut MemberLines,
+    checkpoints: Option<&'a mut Checkpoints>,
+    shown: ComparisonLines,
+}
+
+impl Telling<'_> {
+    fn reached(&mut self, context: &Context, args: &TarArgs, bytes: u64) {
+        args.progress.reach(bytes);
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.reach(bytes, context, self.lines);
+        }
+    }
+}
+
+/// What came of it.
 #[derive(Default)]
-struct Counted {
-    differing: u64,
-    failed: u64,
+pub struct Comparison {
+    /// Members that differ.
+    pub differing: u64,
+    /// Those that could not be compared.
+    pub failed: u64,
 }
 
 fn compare(
@@ -61,10 +108,10 @@ fn compare(
     args: &TarArgs,
     mut feed: Feed,
     chosen: &mut Chosen,
-    lines: &mut MemberLines,
-) -> Result<Counted, ReadError> {
+    mut telling: Telling<'_>,
+) -> Result<Comparison, ReadError> {
     let mut reader = Reader::new(rules(args), &feed);
-    let mut counted = Counted::default();
+    let mut counted = Comparison::default();
     let mut long = LongLines::new(args);
     let mut there = There::default();
     loop {
@@ -76,11 +123,15 @@ fn compare(
             }
             Step::End => break,
         };
+        telling.reached(context, args, member.header_offset);
         let original = (args.verbose > 0).then(|| (shown(&member), member.clone()));
         let name = member.path.clone();
         let mut refused = Vec::new();
         let choice = chosen.choose(&mut member, &mut |event| refused.push(event));
         for event in refused {
+            if let (Event::Label(label), 1..) = (&event, args.verbose) {
+                telling.lines.line(args.quoting.shown(&label.path));
+            }
             counted.failed += u64::from(tell(context, event));
         }
         match choice {
@@ -89,9 +140,10 @@ fn compare(
             Choice::Stop => break,
         }
         if let Some((name, member)) = original {
-            lines.line(&match args.verbose {
-                1 => super::words::escaped(&name).into_owned(),
-                _ => long.line(&name, &member),
+            telling.lines.line(match (telling.shown, args.verbose) {
+                (ComparisonLines::Verified, _) => [b"Verify ", &*args.quoting.shown(&name)].concat(),
+                (ComparisonLines::Compared, 1) => args.quoting.shown(&name).into_owned(),
+                (ComparisonLines::Compared, _) => long.line(&name, &member),
             });
         }
         let name = chosen.told(&name, &member);
@@ -100,7 +152,7 @@ fn compare(
         let Found { differences, not_compared } = what.with_files(&mut there, &mut feed)?;
         for difference in differences {
             counted.differing += 1;
-            lines.line(&format!("{}: {difference}", super::words::escaped(name)));
+            telling.lines.line([&*args.quoting.shown(name), format!(": {difference}").as_bytes()].concat());
         }
         if let Some(error) = not_compared {
             // COMPAT: what is not there differs; what cannot be looked at may be the same.
@@ -111,7 +163,10 @@ fn compare(
             context.messages.error(&context.program, &format!("compare {}: {}", quoted(name), words(&error)), &[]);
         }
     }
-    totals::show_read(context, args, &reader, &feed);
+    telling.reached(context, args, totals::read(&reader, &feed));
+    if telling.shown == ComparisonLines::Compared {
+        totals::show_read(context, args, &reader, &feed);
+    }
     feed.drain()?;
     Ok(counted)
 }
@@ -128,7 +183,7 @@ fn tell(context: &Context, event: Event) -> bool {
             false
         }
         // Nothing is placed.
-        Event::Taken { .. } | Event::Note(_) | Event::NotPlaced { .. } => false,
+        Event::Label(_) | Event::Taken { .. } | Event::Note(_) | Event::NotPlaced { .. } => false,
     }
 }
 

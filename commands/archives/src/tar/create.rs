@@ -1,49 +1,47 @@
 //! `mh tar -c`, `-r`: which files, what is written of them, how it is packed; what is told, in archive order.
 
+mod owner_map;
 mod packing;
+mod remove;
+mod target;
+mod told;
+mod verify;
 
 use self::packing::packing;
-use super::destination::{self, Destination};
-use super::list::{quoted, rules};
-use super::member_lines::MemberLines;
+use self::remove::FilesToRemove;
+use self::target::ArchiveTarget;
+use self::told::CreationTold;
 use super::memory::{self, Fitting};
 use super::moment;
-use super::old_end::OldEnd;
-use super::packer::Packer;
 use super::pax_options;
 use super::selection::SelectionStep;
-use super::warnings::warn;
-use super::words::{LongLines, escaped, with_slash};
 use super::{DIFFERENT, FAILED, TarArgs, Workers, chosen, could_not, totals, usage};
 use archive::create::{
-    Archived, Choice, CreateError, Creation, Event, HardLinks, IgnoreFile, IgnoreReach, IgnoreSyntax, Index, Instead,
-    Keeps, Links, Members, ModeRule, NewTime, Newer, Operand, OperandDepth, Packing, Scope, Sort, Tag, create,
+    Choice, CreateError, Creation, HardLinks, HoleSearch, IgnoreFile, IgnoreReach, IgnoreSyntax, Index, Instead, Keeps,
+    Links, Members, ModeRule, NewTime, Newer, Operand, OperandDepth, Packing, Scope, Sort, Tag, create,
 };
-use archive::member::{Kind, Member, Time};
+use archive::member::Time;
 use archive::pattern::PatternGroups;
-use archive::read::{Reader, Step};
-use archive::source::FileSource;
-use archive::write::{Format, OtherTimes, Style};
+use archive::write::{Format, OtherTimes, SparseForm, Style};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use crew::measures::Measures;
-use crew::pipeline::{By, Staffing};
+use crew::pipeline::Staffing;
 use crew::plan::Plan;
 use crew::tally::Tally;
 use crew::verdict::Circumstances;
-use files::staged_file::{Readers, Replace, StagedFile};
 use files::survey::Survey;
-use files::{Directory, Identity, how};
+use files::{Directory, how};
 use mh_kit::context::Context;
 use mh_kit::descriptors::half_of_descriptors;
-use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::failure::{Failure, Outcome};
 use mh_kit::progress::output_is_piped;
 use mh_kit::report::ReportTotals;
 use mh_kit::report::{self, Finished, counted};
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -62,6 +60,7 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
         return Err(usage("a compressed archive cannot be appended to".to_owned()));
     }
     let style = style(args, matches)?;
+    verify::refuse(args, !is_plain)?;
     let room = memory::room(context, args);
     let fitting = memory::creating(room, workers.most, packing.as_ref());
     if args.shared.memory.is_some() && fitting.held_bytes > room {
@@ -80,14 +79,17 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
     }
     let mut choice = choice(args)?;
     let target = match args.operation.append || args.operation.update {
-        true => Target::behind(context, args, &mut choice)?,
-        false => Target::open(context, args)?,
+        true => ArchiveTarget::behind(context, args, &mut choice)?,
+        false => ArchiveTarget::open(context, args)?,
     };
     choice.never = target.never();
     let survey = super::progress::survey(args, &choice.never);
     let run = Run { args, choice, style, packing, fitting, plan, workers };
-    let ran = run.carry_out(context, (operands, survey), &target);
-    let outcome = run.show(context, ran, target)?;
+    let ran = run.carry_out(context, (operands, survey), &target)?;
+    let mut outcome = run.show(context, ran, target)?;
+    if args.writing.verify {
+        outcome = verify::run(context, args, outcome)?;
+    }
     // COMPAT: GNU tar refuses to take options behind the last name for what was meant when it makes or updates an archive, and not when it appends
     // to one.
     let idle = if args.operation.append { &[][..] } else { &args.selection.idle };
@@ -130,16 +132,49 @@ fn plan(context: &Context, args: &TarArgs, packing: Option<&Packing>, fitting: F
 fn style(args: &TarArgs, matches: &ArgMatches) -> Result<Style, Failure> {
     let format = archive_format(args, matches)?;
     let extended = pax_options::extended(args)?;
-    Ok(Style { format, other_times: OtherTimes::LeftOut, extended, is_numeric: args.metadata.numeric_owner })
+    let sparse = match args.writing.sparse_version.as_deref() {
+        Some("0.0" | "0") => SparseForm::Records,
+        Some("0.1") => SparseForm::Map,
+        _ => SparseForm::InData,
+    };
+    if matches!(format, Format::Ustar | Format::V7) && (finds_holes(args) || args.writing.label.is_some()) {
+        return Err(usage("GNU features wanted on incompatible archive format".to_owned()));
+    }
+    Ok(Style {
+        format,
+        other_times: OtherTimes::LeftOut,
+        extended,
+        is_numeric: args.metadata.numeric_owner,
+        sparse,
+        label: label(args, format)?,
+    })
+}
+
+/// Whether sparse files are archived as such.
+fn finds_holes(args: &TarArgs) -> bool {
+    args.sparse || args.writing.sparse_version.is_some() || args.writing.hole_detection.is_some()
+}
+
+/// The label in front of all members. Its time is what `--mtime` says: the same label gives the same bytes.
+fn label(args: &TarArgs, format: Format) -> Result<Option<(Vec<u8>, i64)>, Failure> {
+    let Some(label) = args.writing.label.as_deref().filter(|_| args.operation.create) else { return Ok(None) };
+    const LABEL_BYTES_MAX: usize = 99;
+    if format != Format::Pax && label.len() > LABEL_BYTES_MAX {
+        let shown = terminal::quote(label);
+        return Err(usage(format!("{shown}: volume label is too long (limit is {LABEL_BYTES_MAX} bytes)")));
+    }
+    let seconds = args.metadata.mtime.as_deref().map(time).transpose()?.map_or(0, |time| time.seconds);
+    Ok(Some((label.as_bytes().to_vec(), seconds)))
 }
 
 /// The format to write. COMPAT: what only pax can hold makes it pax where it stands behind `--format`, and is refused before another one.
 fn archive_format(args: &TarArgs, matches: &ArgMatches) -> Result<Format, Failure> {
     let format = match args.format.as_deref() {
         Some("gnu") => Format::Gnu,
+        Some("oldgnu") => Format::OldGnu,
         Some("ustar") => Format::Ustar,
-        // COMPAT: GNU tar's is v7; every reader of that reads this, and `tar chof -` is how sources have been packed for decades.
-        None if args.metadata.old => Format::Ustar,
+        Some("v7") => Format::V7,
+        None if args.metadata.old || args.habits.old_archive => Format::V7,
         _ => return Ok(Format::Pax),
     };
     let last_of = |id: &str| matches.indices_of(id).and_then(Iterator::max);
@@ -206,9 +241,17 @@ fn choice(args: &TarArgs) -> Result<Choice, Failure> {
         tags: tags(args),
         newer: newer(args)?,
         newer_than: HashMap::new(),
-        hard_links: if args.walk.hard_dereference { HardLinks::Doubled } else { HardLinks::Kept },
+        hard_links: match (args.walk.hard_dereference, args.writing.check_links) {
+            (true, _) => HardLinks::Doubled,
+            (false, true) => HardLinks::Counted,
+            (false, false) => HardLinks::Kept,
+        },
         keeps_absolute: args.absolute_names,
-        finds_holes: args.sparse,
+        holes: match args.writing.hole_detection.as_deref() {
+            _ if !finds_holes(args) => HoleSearch::Read,
+            Some("raw") => HoleSearch::Zeros,
+            _ => HoleSearch::Asked,
+        },
         attributes: chosen::wants_attributes(args),
         leaves_attribute: chosen::leaves_attribute(args),
         lists: args.extended.acls,
@@ -289,10 +332,13 @@ fn instead(args: &TarArgs) -> Result<Instead, Failure> {
     rustix::process::umask(umask);
     let no_mode = |text: &str| usage(format!("--mode takes what chmod takes, not '{text}'"));
     let rule = |text: &String| ModeRule::parse(text, umask.as_raw_mode()).ok_or_else(|| no_mode(text));
+    let [owners, groups] = owner_map::maps(args)?;
     let new_time = if args.metadata.clamp_mtime { NewTime::AtMost } else { NewTime::Always };
     Ok(Instead {
         owner: who(&args.metadata.owner, (sys::names::user_number, sys::names::user_name))?,
         group: who(&args.metadata.group, (sys::names::group_number, sys::names::group_name))?,
+        owners,
+        groups,
         mode: args.metadata.mode.as_ref().map(rule).transpose()?,
         mtime: args.metadata.mtime.as_deref().map(time).transpose()?.map(new_time),
     })
@@ -312,164 +358,6 @@ pub fn time(given: &std::ffi::OsStr) -> Result<Time, Failure> {
     Ok(Time { seconds: metadata.mtime(), nanoseconds: metadata.mtime_nsec() as u32 })
 }
 
-/// Where the archive goes.
-enum Target {
-    /// A file that appears whole or not at all.
-    Staged {
-        /// Where it grows.
-        staged: StagedFile,
-        /// Whose place it takes.
-        there: Option<File>,
-        /// What never comes into it.
-        never: HashSet<Identity>,
-    },
-    /// Standard output, a device, a pipe.
-    Direct(File, By),
-    /// Another program, whose output goes where one of the two above would.
-    Through(Packer, Box<Target>),
-    /// Behind what is in an archive already, from this byte on.
-    Behind(OldEnd),
-}
-
-impl Target {
-    fn open(context: &Context, args: &TarArgs) -> Result<Self, Failure> {
-        let target = Self::open_plain(context, args)?;
-        let Some(program) = &args.packing.use_compress_program else { return Ok(target) };
-        let packer = Packer::start(program, target.file().0)?;
-        Ok(Self::Through(packer, Box::new(target)))
-    }
-
-    fn open_plain(context: &Context, args: &TarArgs) -> Result<Self, Failure> {
-        let Some(path) = args.file.as_deref().filter(|path| *path != Path::new("-")) else {
-            if context.terminals.stdout {
-                return Err(usage("an archive is not written to a terminal".to_owned()));
-            }
-            let stdout = std::io::stdout().as_fd().try_clone_to_owned();
-            let stdout = stdout.map_err(|error| could_not("write to", "standard output".as_ref(), &error))?;
-            return Ok(Self::Direct(File::from(stdout), By::OwnThread));
-        };
-        let told = |error: std::io::Error| could_not("create", path.as_os_str(), &error);
-        if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-            return Ok(Self::Direct(File::options().write(true).open(path).map_err(told)?, By::OwnThread));
-        }
-        let path = match destination::of(path).map_err(told)? {
-            Destination::Beside(path) => path,
-            Destination::Into(file) => {
-                file.set_len(0).map_err(told)?;
-                return Ok(Self::Direct(file, By::OwnThread));
-            }
-        };
-        // What may not be written to is not replaced either.
-        let there = match File::options().write(true).open(&path) {
-            Ok(there) => Some(there),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(told(error)),
-        };
-        let readers = if there.is_some() { Readers::OwnerAlone } else { Readers::AsOfAnyFile };
-        let staged = StagedFile::create(&path, readers, &context.unfinished).map_err(told)?;
-        let mut never = HashSet::new();
-        for file in there.iter().chain([staged.file()]) {
-            let metadata = file.metadata().map_err(told)?;
-            never.insert(Identity::from(&metadata));
-        }
-        Ok(Self::Staged { staged, there, never })
-    }
-
-    fn never(&self) -> HashSet<Identity> {
-        match self {
-            Self::Staged { never, .. } => never.clone(),
-            Self::Through(_, target) => target.never(),
-            Self::Direct(..) | Self::Behind(..) => match self.file().0.metadata() {
-                Ok(metadata) if metadata.is_file() => HashSet::from([Identity::from(&metadata)]),
-                _ => HashSet::new(),
-            },
-        }
-    }
-
-    /// What the archive is called while it grows: nobody's file, of which nothing is to be said.
-    fn growing_name(&self) -> Option<Vec<u8>> {
-        match self {
-            Self::Staged { staged, .. } => staged.path().file_name().map(|name| name.as_bytes().to_vec()),
-            Self::Through(_, target) => target.growing_name(),
-            Self::Direct(..) | Self::Behind(..) => None,
-        }
-    }
-
-    fn file(&self) -> (&File, By) {
-        match self {
-            Self::Staged { staged, .. } => (staged.file(), By::Workers),
-            Self::Direct(file, by) => (file, *by),
-            Self::Through(packer, _) => (packer.input(), By::OwnThread),
-            Self::Behind(end) => (end.file(), By::Workers),
-        }
-    }
-
-    fn base(&self) -> u64 {
-        if let Self::Behind(end) = self { end.base } else { 0 }
-    }
-
-    /// Finds the end of an archive. Where the run fails or is ended, the archive becomes again what it was.
-    fn behind(context: &Context, args: &TarArgs, choice: &mut Choice) -> Result<Self, Failure> {
-        let Some(path) = args.file.as_deref().filter(|path| *path != Path::new("-")) else {
-            return Err(usage("-r and -u need an archive in a file: -f".to_owned()));
-        };
-        if !path.exists() {
-            return Self::open(context, args);
-        }
-        let told = |error: std::io::Error| could_not("open", path.as_os_str(), &error);
-        let file = Arc::new(File::options().read(true).write(true).open(path).map_err(told)?);
-        let found = file.metadata().map_err(told)?;
-        if !found.is_file() {
-            return Err(usage("-r and -u need an archive in a regular file".to_owned()));
-        }
-        super::edit::refuse_packed(args)?;
-        let mut source = FileSource::new(Arc::clone(&file), 0).map_err(told)?;
-        let mut reader = Reader::new(rules(args), &source);
-        // COMPAT: to a file without a byte, which is no archive, members can be added all the same.
-        while found.len() > 0 {
-            match reader.next(&mut source).map_err(|error| could_not("add to", path.as_os_str(), &error))? {
-                Step::Member(mut member) if args.operation.update => {
-                    member.path.truncate(member.path.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1));
-                    let there = Archived { mtime: member.mtime, is_directory: member.kind == Kind::Directory };
-                    choice.newer_than.insert(member.path, there);
-                }
-                Step::Member(_) | Step::Note(_) => {}
-                Step::End => break,
-            }
-        }
-        Ok(Self::Behind(OldEnd::note(context, file, reader.end_offset()).map_err(told)?))
-    }
-
-    /// The run has failed.
-    fn abandon(self) {
-        match self {
-            Self::Behind(end) => end.put_back(),
-            Self::Through(packer, _) => packer.stop(),
-            Self::Staged { .. } | Self::Direct(..) => {}
-        }
-    }
-
-    /// It is complete.
-    fn commit(self, args: &TarArgs, bytes: u64) -> Result<(), Failure> {
-        let path = args.file.as_deref().unwrap_or(Path::new("-")).to_owned();
-        let told = |error: std::io::Error| could_not("write", path.as_os_str(), &error);
-        let (staged, there) = match self {
-            Self::Staged { staged, there, .. } => (staged, there),
-            Self::Through(packer, target) => {
-                packer.finish(&terminal::quote(&path))?;
-                return target.commit(args, bytes);
-            }
-            Self::Behind(end) => return end.leave(bytes).map_err(told),
-            Self::Direct(..) => return Ok(()),
-        };
-        sys::at_offset::report_late_errors(staged.file()).map_err(told)?;
-        if let Some(there) = there {
-            let _what_a_user_cannot_carry = files::carry::carry_rights(there, staged.file()).map_err(told)?;
-        }
-        staged.commit(Replace::Yes).map_err(told)
-    }
-}
-
 /// A run that is decided.
 struct Run<'a> {
     args: &'a TarArgs,
@@ -485,109 +373,21 @@ struct Run<'a> {
 struct Ran {
     measures: Measures,
     error: Option<CreateError>,
-    told: Told,
+    told: CreationTold,
     hands_from: Option<&'static str>,
 }
 
-/// What was told and counted.
-struct Told {
-    lines: MemberLines,
-    long: LongLines,
-    growing_name: Option<Vec<u8>>,
-    members: u64,
-    failed: u64,
-    changed: u64,
-}
-
-impl Told {
-    fn new(args: &TarArgs, growing_name: Option<Vec<u8>>) -> Self {
-        // The archive has standard output for itself.
-        let to_stdout = args.file.as_deref().is_none_or(|path| path == Path::new("-"));
-        let lines = if to_stdout { MemberLines::on_stderr() } else { MemberLines::on_stdout() };
-        Self { lines, long: LongLines::new(args), growing_name, members: 0, failed: 0, changed: 0 }
-    }
-
-    fn tell(&mut self, context: &Context, args: &TarArgs, event: Event) {
-        let messages = &context.messages;
-        match event {
-            Event::Taken { path, member, .. } => self.taken(context, args, &path, &member),
-            Event::Counted(members) => self.members += members,
-            Event::NotArchived { path, operation, cause } => {
-                self.failed += u64::from(!args.ignore_failed_read);
-                let message = format!("archive {}: cannot {operation}: {}", quoted(&path), with_causes(&cause));
-                messages.error(&context.program, &message, &[]);
-            }
-            Event::Unfit { path, cause } => {
-                self.failed += 1;
-                messages.error(&context.program, &format!("archive {}: {cause}", quoted(&path)), &[]);
-            }
-            Event::Vanished { path } => {
-                self.changed += 1;
-                warn(context, args, "file-removed", &format!("{} was removed before it was read", quoted(&path)));
-            }
-            Event::Changed { path } => {
-                self.changed += 1;
-                warn(context, args, "file-changed", &format!("{} changed while it was read", quoted(&path)));
-            }
-            Event::Shrank { path, missing_bytes } => {
-                // COMPAT: it is a failed read.
-                self.changed += u64::from(!args.ignore_failed_read);
-                let missing = counted(missing_bytes, "byte");
-                let text = format!("{}: file shrank by {missing}; padding with zeros", quoted(&path));
-                warn(context, args, "file-shrank", &text);
-            }
-            Event::Socket { path } => {
-                warn(context, args, "file-ignored", &format!("{} is a socket: left out", quoted(&path)));
-            }
-            Event::IsTheArchive { path } if self.is_growing(&path) => {}
-            Event::IsTheArchive { path } => {
-                warn(context, args, "ignore-archive", &format!("{} is the archive: left out", quoted(&path)));
-            }
-            Event::Tagged { path, tag, keeps } => {
-                let kept = match keeps {
-                    Keeps::All => return,
-                    Keeps::DirectoryAndTag => "only the tag is archived",
-                    Keeps::Directory => "only the directory is archived",
-                    Keeps::Nothing => "left out",
-                };
-                // COMPAT: it was asked for; only who wants to hear of every member hears of it.
-                if args.verbose > 0 {
-                    let text = format!("{} holds {}: {kept}", quoted(&path), quoted(&tag));
-                    warn(context, args, "cachedir", &text);
-                }
-            }
-            Event::MadeRelative { removed } => {
-                messages.note(&context.program, &format!("{} is taken off the front of names", quoted(&removed)));
-            }
-        }
-    }
-
-    fn is_growing(&self, path: &[u8]) -> bool {
-        self.growing_name.as_ref().is_some_and(|name| path.rsplit(|&byte| byte == b'/').next() == Some(name))
-    }
-
-    fn taken(&mut self, context: &Context, args: &TarArgs, path: &[u8], member: &Member) {
-        self.members += 1;
-        if let Some(every) = args.checkpoint.filter(|&every| every > 0)
-            && self.members.is_multiple_of(every)
-        {
-            context.messages.note(&context.program, &counted(self.members, "member"));
-        }
-        if args.verbose == 0 {
-            return;
-        }
-        let name = if args.lists.show_transformed_names { &member.path } else { path };
-        let name = with_slash(name, member.kind);
-        let line = if args.verbose == 1 { escaped(&name).into_owned() } else { self.long.line(&name, member) };
-        self.lines.line(&line);
-    }
-}
-
 impl Run<'_> {
-    fn carry_out(&self, context: &Context, (operands, survey): (Vec<Operand>, Option<Survey>), target: &Target) -> Ran {
+    fn carry_out(
+        &self,
+        context: &Context,
+        (operands, survey): (Vec<Operand>, Option<Survey>),
+        target: &ArchiveTarget,
+    ) -> Result<Ran, Failure> {
         let (shared, lease) =
             super::lease(context, self.args, self.workers.hands(self.fitting.width), &self.plan.purpose);
-        let told = parking_lot::Mutex::new(Told::new(self.args, target.growing_name()));
+        let removal = self.args.writing.remove_files.then(|| FilesToRemove::of(&operands));
+        let told = parking_lot::Mutex::new(CreationTold::new(self.args, target.growing_name(), removal)?);
         let on_event = |event| {
             told.lock().tell(context, self.args, event);
         };
@@ -602,11 +402,7 @@ impl Run<'_> {
             writing,
             base: target.base(),
             open_files: half_of_descriptors(),
-            members: if self.args.verbose > 0 || self.args.checkpoint.is_some() {
-                Members::Shown
-            } else {
-                Members::Counted
-            },
+            members: if self.sees_members() { Members::Shown } else { Members::Counted },
             on_event: &on_event,
             ended: Default::default(),
         };
@@ -622,7 +418,12 @@ impl Run<'_> {
         drop(what);
         let mut told = told.into_inner();
         told.lines.flush();
-        Ran { measures, error, told, hands_from: shared.hands_from(lease.as_ref()) }
+        Ok(Ran { measures, error, told, hands_from: shared.hands_from(lease.as_ref()) })
+    }
+
+    /// Whether each member is of interest, and not their number alone.
+    fn sees_members(&self) -> bool {
+        self.args.verbose > 0 || self.args.telling.checkpoint.is_some() || self.args.writing.remove_files
     }
 
     /// What another program has made of the archive, if it went through one into a file.
@@ -631,12 +432,12 @@ impl Run<'_> {
         std::fs::metadata(path).ok().filter(|found| found.is_file()).map(|found| found.len())
     }
 
-    fn show(&self, context: &Context, ran: Ran, target: Target) -> Result<Outcome, Failure> {
-        let Ran { measures, error, told, hands_from } = ran;
+    fn show(&self, context: &Context, ran: Ran, target: ArchiveTarget) -> Result<Outcome, Failure> {
+        let Ran { measures, error, mut told, hands_from } = ran;
         let name = self.args.file.as_deref().map_or("standard output".to_owned(), terminal::quote);
         match error {
             Some(error) if error.is_broken_pipe() => {
-                if let Target::Through(packer, _) = target {
+                if let ArchiveTarget::Through(packer, _) = target {
                     // It has ended too early: it says why, or its exit code does.
                     packer.finish(&name)?;
                 }
@@ -672,6 +473,9 @@ impl Run<'_> {
             report::conclude(context, &finished, self.args.shared.report, self.args.verbose > 0);
         }
         totals::show(context, self.args, "written", bytes_in);
+        if let Some(removal) = told.removal.take() {
+            told.failed += removal.carry_out(context);
+        }
         if told.failed > 0 && told.members > 1 {
             let failed = counted(told.failed, "file");
             context.messages.conclusion(&context.program, &format!("{failed} not archived"));

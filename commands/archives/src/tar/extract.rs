@@ -1,12 +1,13 @@
 //! `mh tar -x`: what is restored and what may be replaced, decided from the options; what is told, in archive order.
 
 use super::archive::{self, Opened, Way};
+use super::checkpoints::{CheckpointWay, Checkpoints};
 use super::chosen::{Chosen, not_found, wants_attributes};
 use super::index;
 use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
 use super::warnings::warn;
-use super::words::{LongLines, escaped, with_slash};
+use super::words::{LongLines, with_slash};
 use super::{FAILED, TarArgs, Workers, could_not, memory, progress, totals};
 use ::archive::extract::{Choice as Taking, Chooser, Event, Extraction, Feed, extract};
 use ::archive::member::{Kind, Member};
@@ -159,6 +160,7 @@ pub struct Teller<'a> {
 struct Told {
     lines: MemberLines,
     long: LongLines,
+    checkpoints: Option<Checkpoints>,
     members: u64,
     failed: u64,
 }
@@ -167,7 +169,19 @@ impl<'a> Teller<'a> {
     /// Has told nothing so far.
     pub fn new(context: &'a Context, args: &'a TarArgs) -> Self {
         let (lines, long) = (MemberLines::on_stdout(), LongLines::new(args));
-        Self { context, args, told: parking_lot::Mutex::new(Told { lines, long, members: 0, failed: 0 }) }
+        let told = Told { lines, long, checkpoints: None, members: 0, failed: 0 };
+        Self { context, args, told: parking_lot::Mutex::new(told) }
+    }
+
+    /// As the options say: where its lines go, and what is done at checkpoints.
+    fn of_extraction(context: &'a Context, args: &'a TarArgs) -> Result<Self, Failure> {
+        let teller = Self::new(context, args);
+        {
+            let mut told = teller.told.lock();
+            told.lines = MemberLines::of(args, MemberLines::on_stdout)?;
+            told.checkpoints = Checkpoints::new(args, CheckpointWay::Read)?;
+        }
+        Ok(teller)
     }
 
     /// Whether something was told that makes the run a failure.
@@ -180,6 +194,7 @@ impl<'a> Teller<'a> {
         let mut told = self.told.lock();
         match event {
             Event::Taken { name, member } => told.taken(self.context, self.args, &name, &member),
+            Event::Label(member) => told.shown(self.args, &member.path, &member),
             Event::Note(note) => told.failed += u64::from(tell_note(self.context, self.args, &note)),
             // COMPAT: what a user may not set, and a file system does not have, is missed and no failure.
             Event::NotPlaced { name, error, .. } if error.operation == Operation::SetAttributes => {
@@ -209,11 +224,11 @@ impl<'a> Teller<'a> {
 impl Told {
     fn taken(&mut self, context: &Context, args: &TarArgs, name: &[u8], member: &Member) {
         self.members += 1;
-        if let Some(every) = args.checkpoint.filter(|&every| every > 0)
-            && self.members.is_multiple_of(every)
-        {
-            context.messages.note(&context.program, &report::counted(self.members, "member"));
-        }
+        self.reached(context, args, member.header_offset);
+        self.shown(args, name, member);
+    }
+
+    fn shown(&mut self, args: &TarArgs, name: &[u8], member: &Member) {
         if args.verbose == 0 {
             return;
         }
@@ -223,8 +238,17 @@ impl Told {
             && name.strip_prefix(b"./").is_some_and(|rest| with_slash(rest, member.kind) == placed);
         let is_renamed = args.lists.show_transformed_names && !is_same;
         let name = if is_renamed { &placed } else { name };
-        let line = if args.verbose == 1 { escaped(name).into_owned() } else { self.long.line(name, member) };
-        self.lines.line(&line);
+        match args.verbose {
+            1 => self.lines.line(args.quoting.shown(name)),
+            _ => self.lines.line(self.long.line(name, member)),
+        }
+    }
+
+    fn reached(&mut self, context: &Context, args: &TarArgs, bytes: u64) {
+        args.progress.reach(bytes);
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.reach(bytes, context, &mut self.lines);
+        }
     }
 }
 
@@ -337,7 +361,8 @@ fn into_tree(
     context.last_acts.add(move || at_signals.remove_all_and_hold());
     let useful_width = if opened.packed().is_some() { width } else { placing.hands(placing.most) };
     let (shared, lease) = super::lease(context, args, useful_width, &plan.purpose);
-    let (tally, teller, wanted) = (Arc::new(Tally::default()), Teller::new(context, args), Arc::clone(&chosen.wanted));
+    let (tally, teller, wanted) =
+        (Arc::new(Tally::default()), Teller::of_extraction(context, args)?, Arc::clone(&chosen.wanted));
     let on_event = |event| teller.tell(event);
     let decoder = Arc::new(Tally::default());
     let label = format!("extracting {name}");
@@ -369,12 +394,13 @@ fn into_tree(
     drop(shown);
     let hands_from = shared.hands_from(lease);
     let mut told = teller.told.into_inner();
-    told.lines.flush();
-    let Told { lines, members, failed, .. } = told;
     let read_bytes = match plain_bytes {
         Some(there) => totals::up_to_end_mark(end.load(Ordering::Relaxed)).min(there),
         None => measures.bytes_in,
     };
+    told.reached(context, args, totals::up_to_end_mark(end.load(Ordering::Relaxed)));
+    told.lines.flush();
+    let Told { lines, members, failed, .. } = told;
     let width_why = placing.sentence();
     let ended = Ended { name, measures, error: ended, members, failed, packed_bytes, read_bytes, width_why, index };
     let outcome = ended.show(context, args, hands_from, not_found(&wanted))?;
@@ -459,6 +485,7 @@ fn to_stdout(
     let mut failed = match written {
         Ok(failed) => failed,
         Err(Stopped::Archive(error)) => return Err(could_not("read", Path::new(&name).as_os_str(), &error)),
+        Err(Stopped::Failure(failure)) => return Err(failure),
         Err(Stopped::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             return Err(Failure::BrokenPipe);
         }
@@ -474,6 +501,7 @@ fn to_stdout(
 enum Stopped {
     Archive(ReadError),
     Output(std::io::Error),
+    Failure(Failure),
 }
 
 fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Chosen) -> Result<bool, Stopped> {
@@ -482,6 +510,7 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
     let mut failed = false;
     let mut buffer = vec![0; 256 << 10];
     let mut long = LongLines::new(args);
+    let mut lines = MemberLines::of(args, MemberLines::on_stderr).map_err(Stopped::Failure)?;
     loop {
         let mut member = match reader.next(&mut feed).map_err(Stopped::Archive)? {
             Step::Member(member) => member,
@@ -509,9 +538,10 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
         // Standard output is for what is in the files.
         match args.verbose {
             0 => {}
-            1 => context.messages.report(&escaped(&name)),
-            _ => context.messages.report(&long.line(&name, &member)),
+            1 => lines.line(args.quoting.shown(&name)),
+            _ => lines.line(long.line(&name, &member)),
         }
+        lines.flush();
         if member.kind != Kind::Regular {
             continue;
         }

@@ -1,14 +1,16 @@
 //! `mh tar -t`: what is in an archive: out of its index where it has one that fits, else header by header.
 
 use super::archive;
+use super::checkpoints::{CheckpointWay, Checkpoints};
 use super::chosen::{Chosen, not_found};
 use super::extract::{self, Teller, tell_note};
 use super::index;
-use super::words::{LongLines, escaped, is_plain, with_slash};
+use super::member_lines::MemberLines;
+use super::words::{LongLines, is_plain, with_slash};
 use super::{FAILED, TarArgs, could_not, progress, totals};
 use ::archive::extract::{Choice, Chooser, Feed};
 use ::archive::index::reader::{Search, Unfit};
-use ::archive::member::Member;
+use ::archive::member::{Kind, Member};
 use ::archive::read::{Grammar, ReadError, Reader, Rules, Step, Zeros};
 use crew::measures::Measures;
 use crew::tally::Tally;
@@ -42,6 +44,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     // COMPAT: nothing is looked for there, but it must be one.
     super::enter_directories(args)?;
     let teller = Teller::new(context, args);
+    lines_go_to_file(args)?;
     let mut lines = Lines::new(args, &teller);
     let began = Instant::now();
     let mut way = Way::Index;
@@ -67,6 +70,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     };
     let delivered = lines.output.finish();
     let mut failed = match (listed, delivered) {
+        (Err(Problem::Failure(failure)), _) => return Err(failure),
         (Err(Problem::Archive(error)), _) => return Err(could_not("read", Path::new(&name).as_os_str(), &error)),
         (Err(Problem::Output(error)), _) | (Ok(_), Err(error)) => {
             return Err(could_not("write to", "standard output".as_ref(), &error));
@@ -80,6 +84,14 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     }
     report(context, args, &name, began.elapsed(), &way);
     Ok(if failed { FAILED } else { Outcome::Done })
+}
+
+/// Puts the file that `--index-file` names in the place of standard output: the list is all that goes there.
+fn lines_go_to_file(args: &TarArgs) -> Result<(), Failure> {
+    let Some(path) = &args.telling.index_file else { return Ok(()) };
+    let told = |error: io::Error| could_not("create", path.as_os_str(), &error);
+    let file = std::fs::File::create(path).map_err(told)?;
+    rustix::stdio::dup2_stdout(&file).map_err(|error| told(error.into()))
 }
 
 /// Where a list came from.
@@ -147,6 +159,7 @@ enum Listed {
 enum Problem {
     Archive(ReadError),
     Output(io::Error),
+    Failure(Failure),
 }
 
 /// Lines of a list.
@@ -182,15 +195,15 @@ impl<'a> Lines<'a> {
         if chosen.is_over() {
             return Ok(Line::Last);
         }
-        if !chosen.takes(member) {
+        if member.kind != Kind::VolumeLabel && !chosen.takes(member) {
             return Ok(Line::Done);
         }
         let shown = self.args.lists.show_transformed_names.then(|| chosen.shown(member));
         let member = shown.as_ref().unwrap_or(member);
         let name = with_slash(&member.path, member.kind);
         let delivered = match self.args.verbose {
-            0 if is_plain(&name) => self.output.line(&name),
-            0 => self.output.line(&*escaped(&name)),
+            0 if is_plain(&name) && self.args.quoting.is_plain() => self.output.line(&name),
+            0 => self.output.line(self.args.quoting.shown(&name)),
             _ => self.output.line(self.long.line(&name, member)),
         };
         delivered.map(Line::from)
@@ -206,7 +219,7 @@ impl<'a> Lines<'a> {
         let member = chosen.shown(member);
         let name = with_slash(&member.path, member.kind);
         let delivered = match self.args.verbose {
-            0 | 1 => self.output.line(format!("would extract {}", escaped(&name))),
+            0 | 1 => self.output.line([b"would extract ", &*self.args.quoting.shown(&name)].concat()),
             _ => self.output.line(self.long.line(&name, &member)),
         };
         delivered.map(Line::from)
@@ -239,7 +252,11 @@ fn by_index(
     lines: &mut Lines<'_>,
 ) -> io::Result<ByIndex> {
     // What was read is told in the end: so it is read.
-    let Some(found) = index::find(args, opened).filter(|_| !args.totals) else { return Ok(ByIndex::UpTo(0)) };
+    let Some(found) =
+        index::find(args, opened).filter(|_| !totals::are_wanted(args) && args.telling.checkpoint.is_none())
+    else {
+        return Ok(ByIndex::UpTo(0));
+    };
     // Few that are named are gathered first. One look tells another archive's index, or one that was made up.
     let looked = found.and_then(|found| {
         let few = index::few_named(&found, chosen)?;
@@ -297,10 +314,24 @@ fn list(
     let Rest { lines, shown } = rest;
     let mut reader = Reader::new(rules(args), &feed);
     let (mut failed, mut members) = (false, 0);
+    let mut checkpoints = Checkpoints::new(args, CheckpointWay::Read).map_err(Problem::Failure)?;
+    let mut reached = |bytes, lines: &mut Lines<'_>| {
+        args.progress.reach(bytes);
+        match &mut checkpoints {
+            Some(checkpoints) => {
+                // What was listed so far stands in front of it.
+                let flushed = lines.output.flush();
+                checkpoints.reach(bytes, context, &mut MemberLines::on_stdout());
+                flushed.map(drop)
+            }
+            None => Ok(()),
+        }
+    };
     loop {
         match reader.next(&mut feed).map_err(Problem::Archive)? {
             Step::Member(member) => {
                 members += 1;
+                reached(member.header_offset, lines).map_err(Problem::Output)?;
                 let line = if members > shown { lines.line(&member, chosen) } else { Ok(Line::Done) };
                 match line.map_err(Problem::Output)? {
                     Line::Done => {}
@@ -311,6 +342,10 @@ fn list(
             Step::Note(note) => failed |= tell_note(context, args, &note),
             Step::End => break,
         }
+    }
+    reached(totals::read(&reader, &feed), lines).map_err(Problem::Output)?;
+    if lines.output.flush().map_err(Problem::Output)? == Delivery::ReaderGone {
+        return Ok(Listed::ReaderGone);
     }
     totals::show_read(context, args, &reader, &feed);
     feed.drain().map_err(Problem::Archive)?;

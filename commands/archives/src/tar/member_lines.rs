@@ -1,8 +1,9 @@
 //! Lines about members beside other work: `-v` of archives that are made and extracted, and what `-d` finds. That nobody reads
 //! them stops nothing; that they could not be written is told in the end.
 
-use super::could_not;
+use super::{TarArgs, could_not};
 use mh_kit::failure::Failure;
+use std::fs::File;
 use std::io::{self, Write};
 use terminal::{StandardStream, TextOutput};
 
@@ -28,8 +29,23 @@ impl MemberLines {
         Self { output: TextOutput::to(stream), stream: name, failed: None }
     }
 
+    /// In the file that an option names, or where `otherwise` says.
+    pub fn of(args: &TarArgs, otherwise: fn() -> Self) -> Result<Self, Failure> {
+        let Some(path) = &args.telling.index_file else { return Ok(otherwise()) };
+        let file = File::create(path).map_err(|error| could_not("create", path.as_os_str(), &error))?;
+        Ok(Self::on(Box::new(file), "the index file"))
+    }
+
+    /// A part of a line, which goes out at once.
+    pub fn part(&mut self, bytes: &[u8]) {
+        self.flush();
+        if self.failed.is_none() {
+            self.failed = self.output.put(bytes).and_then(|_| self.output.flush()).err();
+        }
+    }
+
     /// One more.
-    pub fn line(&mut self, text: &str) {
+    pub fn line(&mut self, text: impl AsRef<[u8]>) {
         if self.failed.is_none() {
             self.failed = self.output.line(text).err();
         }

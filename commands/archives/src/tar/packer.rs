@@ -1,11 +1,39 @@
 //! Another program that packs what is archived: `-I`. Started before the first byte, waited for behind the last one.
 
-use super::could_not;
+use super::{TarArgs, could_not};
 use mh_kit::failure::Failure;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use sys::signals::as_at_start;
+
+/// The program that packs, or unpacks, where we have no codec that does: by an option, or by the suffix for `-a`.
+pub fn instead_of_codec(args: &TarArgs) -> Option<&'static str> {
+    let packing = &args.packing;
+    let is_written = args.operation.create;
+    let by_option = [
+        (packing.lzop, "lzop"),
+        (packing.lzip && is_written, "lzip"),
+        (packing.lzma && is_written, "lzma"),
+        (packing.compress && is_written, "compress"),
+    ];
+    if let Some((_, program)) = by_option.into_iter().find(|(is_said, _)| *is_said) {
+        return Some(program);
+    }
+    let name = args.file.as_ref().filter(|_| packing.auto_compress && is_written)?.to_string_lossy().into_owned();
+    BY_SUFFIX.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, program)| *program)
+}
+
+/// COMPAT: suffixes by which GNU tar chooses programs.
+const BY_SUFFIX: [(&str, &str); 7] = [
+    (".Z", "compress"),
+    (".taZ", "compress"),
+    (".lz", "lzip"),
+    (".lzma", "lzma"),
+    (".tlz", "lzma"),
+    (".lzo", "lzop"),
+    (".tzo", "lzop"),
+];
 
 /// A program that runs.
 pub struct Packer {

@@ -8,7 +8,7 @@ use super::{could_not, read_list, usage};
 use archive::pattern::Manner;
 use clap::{ArgMatches, Args, Command};
 use mh_kit::failure::Failure;
-pub use split::words as words_of;
+pub use split::{unquoted, words as words_of};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -186,7 +186,7 @@ impl Reading {
         let state = &mut self.state;
         match word {
             Word::Name(name) => {
-                let name = if state.unquote { split::unquoted(name) } else { name.clone() };
+                let name = if state.unquote { unquoted(name) } else { name.clone() };
                 self.name(name);
             }
             Word::Directory(path) => self.selection.steps.push(SelectionStep::Enter(path.clone())),
@@ -248,7 +248,7 @@ impl Reading {
             let is_option = !self.state.verbatim && border != 0 && line.trim_ascii_start().starts_with(b"-");
             match is_option {
                 true => self.options(path, number + 1, line)?,
-                false if self.state.unquote && !self.state.verbatim => self.name(split::unquoted(line)),
+                false if self.state.unquote && !self.state.verbatim => self.name(unquoted(line)),
                 false => self.name(line.to_vec()),
             }
         }

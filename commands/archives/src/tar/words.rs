@@ -1,7 +1,10 @@
 //! How members are shown: names with what could steer a terminal escaped, lines like those of `ls -l`. GNU tar's shapes.
 
+mod quoting;
+
 use super::TarArgs;
 use archive::member::{Kind, Member, Time};
+pub use quoting::Quoting;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use sys::civil_time;
@@ -65,6 +68,7 @@ pub fn with_slash(name: &[u8], kind: Kind) -> Cow<'_, [u8]> {
 
 /// Columns, which grow with the widest so far.
 pub struct LongLines {
+    quoting: Quoting,
     /// Of owner and size.
     width: usize,
     time_width: usize,
@@ -83,11 +87,12 @@ impl LongLines {
     pub fn new(args: &TarArgs) -> Self {
         let clock = Clock { is_full: args.lists.full_time, is_in_greenwich: args.lists.utc };
         // COMPAT: GNU tar's width to begin with.
-        Self { width: 19, time_width: 0, has_numbers: args.metadata.numeric_owner, clock }
+        let quoting = args.quoting.clone();
+        Self { quoting, width: 19, time_width: 0, has_numbers: args.metadata.numeric_owner, clock }
     }
 
     /// `-rw-r--r-- root/root 3 2001-01-01 00:00 d/f`
-    pub fn line(&mut self, name: &[u8], member: &Member) -> String {
+    pub fn line(&mut self, name: &[u8], member: &Member) -> Vec<u8> {
         let owner = |name: &[u8], number: u64| match (self.has_numbers, name) {
             (true, _) | (_, b"") => number.to_string(),
             (false, name) => escaped(name).into_owned(),
@@ -99,14 +104,17 @@ impl LongLines {
         };
         self.width = self.width.max(owner.len() + size.len() + 1);
         let link = match member.kind {
-            Kind::Symlink => format!(" -> {}", escaped(&member.link)),
-            Kind::HardLink => format!(" link to {}", escaped(&member.link)),
-            _ => String::new(),
+            Kind::Symlink => [b" -> ", &*self.quoting.shown(&member.link)].concat(),
+            Kind::HardLink => [b" link to ", &*self.quoting.shown(&member.link)].concat(),
+            _ => Vec::new(),
         };
-        let (mode, time, name) = (mode_text(member), time_text(member.mtime, self.clock), escaped(name));
+        let (mode, time, name) = (mode_text(member), time_text(member.mtime, self.clock), self.quoting.shown(name));
         self.time_width = self.time_width.max(time.len());
         let (width, time_width) = (self.width - owner.len() - 1, self.time_width);
-        format!("{mode} {owner} {size:>width$} {time:time_width$} {name}{link}")
+        let columns = format!("{mode} {owner} {size:>width$} {time:time_width$} ");
+        // COMPAT: what a label is shows.
+        let label: &[u8] = if member.kind == Kind::VolumeLabel { b"--Volume Header--" } else { b"" };
+        [columns.as_bytes(), &*name, &*link, label].concat()
     }
 }
 

@@ -21,6 +21,18 @@ pub enum Sort {
     None,
 }
 
+/// Whether holes are looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HoleSearch {
+    /// They are not.
+    #[default]
+    Read,
+    /// The file system is asked for them.
+    Asked,
+    /// Blocks of zeros are.
+    Zeros,
+}
+
 /// What links are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Links {
@@ -68,7 +80,7 @@ pub struct Choice {
     /// Names as they stand, leading slashes and `..` too.
     pub keeps_absolute: bool,
     /// Looks for holes.
-    pub finds_holes: bool,
+    pub holes: HoleSearch,
     /// Extended attributes are kept.
     pub attributes: bool,
     /// Those that are not: by their names.
@@ -121,9 +133,14 @@ pub enum HardLinks {
     /// The second and later names are links to the first.
     #[default]
     Kept,
+    /// The same, and files are told of which not all names are archived.
+    Counted,
     /// Each has the data.
     Doubled,
 }
+
+/// Numbers of owners, and the number and name to write instead.
+pub type OwnerMap = HashMap<u32, (u64, Vec<u8>)>;
 
 /// What is written instead of what files have.
 #[derive(Clone, Debug, Default)]
@@ -132,6 +149,10 @@ pub struct Instead {
     pub owner: Option<(u64, Vec<u8>)>,
     /// Group: number and name.
     pub group: Option<(u64, Vec<u8>)>,
+    /// The same for owners that are named here; they come first.
+    pub owners: OwnerMap,
+    /// The same for groups.
+    pub groups: OwnerMap,
     /// Permission bits.
     pub mode: Option<ModeRule>,
     /// Time of the last change.

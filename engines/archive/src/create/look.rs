@@ -3,11 +3,11 @@
 //! name is used relative to the descriptor of its directory.
 
 use super::ahead::{Ahead, ListedDirectory, Listing, Names, Place};
-use super::choice::{Choice, Links, OperandDepth, Renamed};
+use super::choice::{Choice, HoleSearch, Links, OperandDepth, Renamed};
 use super::data::Counted;
 use super::scope::Scope;
 use super::tags::{Keeps, Tag};
-use crate::member::{Attribute, AttributeName, Extent, Kind};
+use crate::member::{Attribute, AttributeName, BLOCK_BYTES, Extent, Kind};
 use crate::operation::Operation;
 use files::access_list;
 use files::{Directory, FileType, Follow, Identity, Moment, Status, how, own_path, straight};
@@ -231,8 +231,12 @@ impl Look<'_> {
     ) -> Result<Inside, Failed> {
         let file = file.map_or_else(|| self.open(at, status), Ok)?;
         *attributes = self.attributes_of(&Source::Open(file.as_fd()), status.mode());
-        let has_holes = self.choice.finds_holes && status.allocated_bytes() / 512 < status.bytes().div_ceil(512);
-        let extents = if has_holes { extents(&file, status.bytes()) } else { Ok(None) };
+        let has_holes = status.allocated_bytes() / 512 < status.bytes().div_ceil(512);
+        let extents = match self.choice.holes {
+            HoleSearch::Asked if has_holes => extents(&file, status.bytes()),
+            HoleSearch::Zeros if has_holes => blocks_with_data(&file, status.bytes()).map(Some),
+            _ => Ok(None),
+        };
         let extents = extents.map_err(|cause| (Operation::FindHoles, cause))?;
         Ok(Inside::File { file, counted: self.ahead.count_open(), extents })
     }
@@ -426,6 +430,33 @@ fn extents(file: &File, size: u64) -> io::Result<Option<Vec<Extent>>> {
     }
     extents.push(Extent { offset: size, bytes: 0 });
     Ok(Some(extents))
+}
+
+/// Where blocks are that are not all zeros, found by reading them. COMPAT: neighbours as one.
+fn blocks_with_data(file: &File, size: u64) -> io::Result<Vec<Extent>> {
+    let (mut extents, mut at) = (Vec::<Extent>::new(), 0);
+    let mut buffer = vec![0; 64 * BLOCK_BYTES];
+    while at < size {
+        let read = sys::at_offset::read_full_at(file, &mut buffer, at)?;
+        for block in buffer[..read].chunks(BLOCK_BYTES).filter(|_| read > 0) {
+            let bytes = (block.len() as u64).min(size - at);
+            if block.iter().any(|&byte| byte != 0) {
+                match extents.last_mut() {
+                    Some(last) if last.offset + last.bytes == at => last.bytes += bytes,
+                    _ => extents.push(Extent { offset: at, bytes }),
+                }
+            }
+            at += bytes;
+        }
+        if read < buffer.len() {
+            break;
+        }
+    }
+    // COMPAT: only behind a hole at the end.
+    if extents.last().is_none_or(|last| last.offset + last.bytes < size) {
+        extents.push(Extent { offset: size, bytes: 0 });
+    }
+    Ok(extents)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::member::{Attribute, Device, Kind, Member};
 use crate::operation::Operation;
 use crew::pipeline::CutTurn;
 use files::{Directory, Identity, Moment, Status};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -64,6 +64,9 @@ pub struct Walk<'a> {
     /// What was looked at and comes next, in the deepest level.
     batch: Batch,
     first_names: HashMap<Identity, Vec<u8>>,
+    /// Of files with several names: how many names each has, how many of them were archived, and the first.
+    links: BTreeMap<usize, (u64, u64, Vec<u8>)>,
+    link_numbers: HashMap<Identity, usize>,
     /// The file whose name was noted with the last member.
     noted: Option<Identity>,
     owners: HashMap<u32, Vec<u8>>,
@@ -84,6 +87,8 @@ impl<'a> Walk<'a> {
             order: Vec::new(),
             batch: Batch::empty(),
             first_names: HashMap::new(),
+            links: BTreeMap::new(),
+            link_numbers: HashMap::new(),
             noted: None,
             owners: HashMap::new(),
             groups: HashMap::new(),
@@ -204,6 +209,7 @@ impl<'a> Walk<'a> {
         if kind != Kind::Directory && is_no_newer {
             return Ok(None);
         }
+        self.count_name(&status, path);
         if let Some(first) = self.first_name(&status) {
             member.kind = Kind::HardLink;
             member.link.clone_from(first);
@@ -284,8 +290,10 @@ impl<'a> Walk<'a> {
             member.owner = known(&mut self.owners, status.user(), sys::names::user_name);
             member.group = known(&mut self.groups, status.group(), sys::names::group_name);
         }
+        let owner = instead.owners.get(&status.user()).or(instead.owner.as_ref());
+        let group = instead.groups.get(&status.group()).or(instead.group.as_ref());
         for (instead, number, name) in
-            [(&instead.owner, &mut member.uid, &mut member.owner), (&instead.group, &mut member.gid, &mut member.group)]
+            [(owner, &mut member.uid, &mut member.owner), (group, &mut member.gid, &mut member.group)]
         {
             if let Some((given, called)) = instead {
                 *number = *given;
@@ -338,6 +346,22 @@ impl<'a> Walk<'a> {
             self.noted = Some(status.identity());
             self.first_names.insert(status.identity(), self.renamed(path, Renamed::HardLink));
         }
+    }
+
+    /// Counts the names of a file that has several, where somebody asks for it.
+    fn count_name(&mut self, status: &Status, path: &[u8]) {
+        if self.choice.hard_links != HardLinks::Counted || status.links() < 2 || status.is_directory() {
+            return;
+        }
+        let next = self.link_numbers.len();
+        let number = *self.link_numbers.entry(status.identity()).or_insert(next);
+        self.links.entry(number).or_insert_with(|| (status.links(), 0, path.to_vec())).1 += 1;
+    }
+
+    /// Tells of files of which not all names are archived.
+    pub fn missing_links(&mut self, tell: &mut Told) {
+        let missing = std::mem::take(&mut self.links).into_values().filter(|(names, archived, _)| archived < names);
+        tell.extend(missing.map(|(_, _, path)| Event::MissingLinks { path }));
     }
 
     /// The member that came last was not archived after all.

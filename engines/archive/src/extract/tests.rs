@@ -81,6 +81,7 @@ fn extract_into(place: &Path, archive: &[u8], from: From, width: usize, existing
     let told = Mutex::new(Vec::new());
     let on_event = |event: Event| {
         let line = match event {
+            Event::Label(label) => format!("label {}", label.name()),
             Event::Taken { name, .. } => String::from_utf8_lossy(&name).into_owned(),
             Event::NotPlaced { name, error, .. } => format!("! {} {error}", String::from_utf8_lossy(&name)),
             Event::Refused { name, why } => format!("! {} {why}", String::from_utf8_lossy(&name)),

@@ -23,6 +23,8 @@ pub struct Said {
     device_major: Option<u32>,
     device_minor: Option<u32>,
     attributes: Vec<Attribute>,
+    /// The volume's label.
+    pub label: Option<Vec<u8>>,
     /// Everything about holes.
     pub sparse: SparseKeys,
 }
@@ -101,6 +103,7 @@ impl Said {
             b"ctime" => self.ctime = moment(value)?,
             b"SCHILY.devmajor" | b"SUN.devmajor" => self.device_major = u32::try_from(decimal(value)?).ok(),
             b"SCHILY.devminor" | b"SUN.devminor" => self.device_minor = u32::try_from(decimal(value)?).ok(),
+            b"GNU.volume.label" => self.label = text(),
             b"SCHILY.acl.access" => self.attribute(AttributeName::AccessList, value.to_vec()),
             b"SCHILY.acl.default" => self.attribute(AttributeName::DefaultList, value.to_vec()),
             b"RHT.security.selinux" => self.attribute(AttributeName::Selinux, value.to_vec()),

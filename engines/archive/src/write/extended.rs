@@ -62,8 +62,11 @@ impl Extended {
     }
 
     /// Appends what stands in front of all members.
-    pub(super) fn begin(&self, target: &mut Vec<u8>) {
+    pub(super) fn begin(&self, label: Option<&[u8]>, target: &mut Vec<u8>) {
         let mut records = Vec::new();
+        if let Some(label) = label {
+            add_record(&mut records, b"GNU.volume.label", label);
+        }
         self.of_all.iter().for_each(|(key, value)| add_record(&mut records, key, value));
         if !records.is_empty() {
             // COMPAT: a header is a header.

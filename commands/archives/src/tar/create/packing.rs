@@ -8,14 +8,13 @@ use mh_kit::failure::Failure;
 
 /// The format and its options; none for a plain archive, or another program.
 pub fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
+    if args.packing.use_compress_program.is_some() {
+        return Ok(None);
+    }
     let format = match archive::said(args) {
         None if args.packing.auto_compress => by_ending(args)?,
         found => found,
     };
-    if args.packing.compress || args.packing.lzma {
-        let (letter, instead) = if args.packing.lzma { ("--lzma", "-J") } else { ("-Z", "-z") };
-        return Err(usage(format!("{letter} is for reading: {instead} makes what all can read")));
-    }
     let Some(format) = format else {
         return match args.packing.level {
             Some(_) => {
@@ -38,15 +37,8 @@ pub fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
 /// The format that the archive's name says; none for a name that says none.
 fn by_ending(args: &TarArgs) -> Result<Option<&'static dyn codec::format::Format>, Failure> {
     let Some(name) = args.file.as_ref().map(|path| path.to_string_lossy().into_owned()) else { return Ok(None) };
-    // What would be taken for such a file later is not made of plain bytes.
-    if let Some(ending) = NOT_MADE.iter().find(|ending| name.ends_with(**ending)) {
-        return Err(usage(format!("-a: archives that end in {ending} are not made here; .gz, .xz, .zst are")));
-    }
     let has = |format: &&&dyn codec::format::Format| {
         format.can_encode() && format.facts().suffixes.iter().any(|(ending, _)| name.ends_with(ending))
     };
     Ok(registry::formats().iter().find(has).copied())
 }
-
-/// Endings by which other programs choose formats that are not written here.
-const NOT_MADE: [&str; 8] = [".Z", ".taZ", ".lz", ".tlz", ".lzma", ".lzo", ".tzo", ".7z"];

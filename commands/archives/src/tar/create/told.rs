@@ -1,0 +1,139 @@
+//! What is told while an archive is made, in archive order, and what is counted.
+
+use super::super::TarArgs;
+use super::super::checkpoints::{CheckpointWay, Checkpoints};
+use super::super::list::quoted;
+use super::super::member_lines::MemberLines;
+use super::super::warnings::warn;
+use super::super::words::{LongLines, with_slash};
+use super::remove::FilesToRemove;
+use archive::create::{Event, Keeps};
+use archive::member::Member;
+use mh_kit::context::Context;
+use mh_kit::failure::{Failure, with_causes};
+use mh_kit::report::counted;
+use std::path::Path;
+
+/// What was told and counted.
+pub struct CreationTold {
+    pub lines: MemberLines,
+    long: LongLines,
+    growing_name: Option<Vec<u8>>,
+    checkpoints: Option<Checkpoints>,
+    /// What is to be removed.
+    pub removal: Option<FilesToRemove>,
+    pub members: u64,
+    pub failed: u64,
+    pub changed: u64,
+}
+
+impl CreationTold {
+    pub fn new(args: &TarArgs, growing_name: Option<Vec<u8>>, removal: Option<FilesToRemove>) -> Result<Self, Failure> {
+        // The archive has standard output for itself.
+        let to_stdout = args.file.as_deref().is_none_or(|path| path == Path::new("-"));
+        let lines = MemberLines::of(args, if to_stdout { MemberLines::on_stderr } else { MemberLines::on_stdout })?;
+        let checkpoints = Checkpoints::new(args, CheckpointWay::Written)?;
+        let long = LongLines::new(args);
+        Ok(Self { lines, long, growing_name, checkpoints, removal, members: 0, failed: 0, changed: 0 })
+    }
+
+    pub fn tell(&mut self, context: &Context, args: &TarArgs, event: Event) {
+        let messages = &context.messages;
+        match event {
+            Event::Taken { operand, path, member } => {
+                self.reached(context, args, member.header_offset);
+                if let Some(removal) = &mut self.removal {
+                    removal.note(operand, &path, &member);
+                }
+                self.taken(args, &path, &member);
+            }
+            Event::Reached(bytes) => self.reached(context, args, bytes),
+            Event::Counted(members) => self.members += members,
+            Event::MissingLinks { path } => {
+                self.lines.flush();
+                messages.report(&format!("{}: Missing links to {}.", context.program, quoted(&path)));
+            }
+            Event::NotArchived { path, operation, cause } => {
+                self.keep(&path);
+                self.failed += u64::from(!args.ignore_failed_read);
+                let message = format!("archive {}: cannot {operation}: {}", quoted(&path), with_causes(&cause));
+                messages.error(&context.program, &message, &[]);
+            }
+            Event::Unfit { path, cause } => {
+                self.failed += 1;
+                messages.error(&context.program, &format!("archive {}: {cause}", quoted(&path)), &[]);
+            }
+            Event::Vanished { path } => {
+                self.changed += 1;
+                warn(context, args, "file-removed", &format!("{} was removed before it was read", quoted(&path)));
+            }
+            Event::Changed { path } => {
+                self.keep(&path);
+                self.changed += 1;
+                warn(context, args, "file-changed", &format!("{} changed while it was read", quoted(&path)));
+            }
+            Event::Shrank { path, missing_bytes } => {
+                self.keep(&path);
+                // COMPAT: it is a failed read.
+                self.changed += u64::from(!args.ignore_failed_read);
+                let missing = counted(missing_bytes, "byte");
+                let text = format!("{}: file shrank by {missing}; padding with zeros", quoted(&path));
+                warn(context, args, "file-shrank", &text);
+            }
+            Event::Socket { path } => {
+                warn(context, args, "file-ignored", &format!("{} is a socket: left out", quoted(&path)));
+            }
+            Event::IsTheArchive { path } if self.is_growing(&path) => {}
+            Event::IsTheArchive { path } => {
+                warn(context, args, "ignore-archive", &format!("{} is the archive: left out", quoted(&path)));
+            }
+            Event::Tagged { path, tag, keeps } => {
+                let kept = match keeps {
+                    Keeps::All => return,
+                    Keeps::DirectoryAndTag => "only the tag is archived",
+                    Keeps::Directory => "only the directory is archived",
+                    Keeps::Nothing => "left out",
+                };
+                // COMPAT: it was asked for; only who wants to hear of every member hears of it.
+                if args.verbose > 0 {
+                    let text = format!("{} holds {}: {kept}", quoted(&path), quoted(&tag));
+                    warn(context, args, "cachedir", &text);
+                }
+            }
+            Event::MadeRelative { removed } => {
+                messages.note(&context.program, &format!("{} is taken off the front of names", quoted(&removed)));
+            }
+        }
+    }
+
+    fn is_growing(&self, path: &[u8]) -> bool {
+        self.growing_name.as_ref().is_some_and(|name| path.rsplit(|&byte| byte == b'/').next() == Some(name))
+    }
+
+    /// What is not in the archive as it is now stays.
+    fn keep(&mut self, path: &[u8]) {
+        if let Some(removal) = &mut self.removal {
+            removal.keep(path);
+        }
+    }
+
+    fn reached(&mut self, context: &Context, args: &TarArgs, bytes: u64) {
+        args.progress.reach(bytes);
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.reach(bytes, context, &mut self.lines);
+        }
+    }
+
+    fn taken(&mut self, args: &TarArgs, path: &[u8], member: &Member) {
+        self.members += 1;
+        if args.verbose == 0 {
+            return;
+        }
+        let name = if args.lists.show_transformed_names { &member.path } else { path };
+        let name = with_slash(name, member.kind);
+        match args.verbose {
+            1 => self.lines.line(args.quoting.shown(&name)),
+            _ => self.lines.line(self.long.line(&name, member)),
+        }
+    }
+}
