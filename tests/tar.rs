@@ -7,6 +7,7 @@ mod entangled;
 mod generated;
 mod habits;
 mod hostile;
+mod incremental;
 mod itself;
 mod kept;
 mod lone_headers;
@@ -16,6 +17,7 @@ mod plain_user;
 mod rights;
 mod selection;
 mod swapped;
+mod volumes;
 mod written;
 
 use crate::place::{Place, said};

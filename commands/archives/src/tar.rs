@@ -11,6 +11,7 @@ mod defaults;
 mod destination;
 mod edit;
 mod extract;
+mod incremental;
 mod index;
 mod label;
 mod list;
@@ -26,6 +27,7 @@ mod selection;
 mod small;
 mod there;
 mod totals;
+mod volumes;
 mod warnings;
 mod words;
 
@@ -131,17 +133,16 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
 fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let mut args = TarArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     args.shared.settle(&context.settings.crew);
-    if let Some(file) = &args.listed_incremental {
-        return Err(usage(format!("-g {}: incremental archives are not made yet; GNU tar makes them", quote(file))));
-    }
+    incremental::refuse(&args)?;
+    volumes::refuse(&args)?;
     let reads = args.operation.list || args.operation.extract || args.operation.diff;
-    let is_stdin = args.file.as_deref().is_none_or(|path| path == Path::new("-"));
+    let is_stdin = args.archive().is_none_or(|path| path == Path::new("-"));
     if reads && is_stdin && context.terminals.stdin && !args.shared.explain {
         return Err(usage("an archive is not read from a terminal: -f names one".to_owned()));
     }
     args.metadata.no_same_owner |= args.metadata.old;
-    if args.operation.create && args.file.as_deref().is_some_and(destination::is_stdout) {
-        args.file = None;
+    if args.operation.create && args.archive().is_some_and(destination::is_stdout) {
+        args.file.clear();
     }
     let signals = context.hold_signals().map_err(signal_failure)?;
     args.selection = TypedSelection::of(matches)?;

@@ -55,6 +55,11 @@ pub trait Chooser: Send {
 pub enum Event {
     /// The archive's label.
     Label(Arc<Member>),
+    /// What was there and is not in an incremental archive has been removed.
+    Removed {
+        /// Its path.
+        path: Vec<u8>,
+    },
     /// A member that was taken: name in the archive, and what it became.
     Taken {
         /// Its name in the archive.
@@ -221,7 +226,10 @@ impl<'a> Stages for Extraction<'a> {
         let feed = take(&self.feed).expect("a lane is opened once");
         let chooser = self.chooser.lock().take();
         let archive = feed.file().cloned();
-        let order = Arc::new(Mutex::new(Order::new(self.there_before())));
+        let order = Order::new(self.there_before());
+        // What a directory says of names comes true before those are used.
+        let order = if self.manner.follows_listings { order.all_in_turn() } else { order };
+        let order = Arc::new(Mutex::new(order));
         let done = Arc::new(AtomicU64::new(0));
         let chooser = chooser.expect("a lane is opened once");
         let reading = if archive.is_some() { By::Workers } else { By::OwnThread };
@@ -294,7 +302,14 @@ impl<'a> Stages for Extraction<'a> {
                     if item.when == When::InTurn {
                         let mut placer = sink.placer.lock();
                         item.goes_where_links_lead(&mut placer, sink);
-                        item.outcome = place(&mut placer, item, &chunk.block, sink.archive.as_deref());
+                        item.outcome = match self.follow_listing(&mut placer, item) {
+                            Ok(()) => place(&mut placer, item, &chunk.block, sink.archive.as_deref()),
+                            Err(error) => Some(Err(error)),
+                        };
+                        self.tell(sink, item);
+                        self.remove_what_went(&mut placer, item);
+                        bytes += item.carry.bytes(&item.member);
+                        continue;
                     }
                     bytes += item.carry.bytes(&item.member);
                     self.tell(sink, item);
@@ -349,6 +364,22 @@ impl<'a> Extraction<'a> {
 
     fn placer(&self, earlier: Earlier) -> Placer<'a> {
         Placer::new(self.root, self.changed, self.manner, self.unfinished, earlier)
+    }
+
+    /// Does the renames of an incremental archive's directory.
+    fn follow_listing(&self, placer: &mut Placer<'_>, item: &Item) -> Result<(), PlaceError> {
+        if self.manner.follows_listings { placer.follow_renames(&item.member) } else { Ok(()) }
+    }
+
+    /// Removes what is not in an incremental archive's directory any more.
+    fn remove_what_went(&self, placer: &mut Placer<'_>, item: &Item) {
+        if !self.manner.follows_listings || item.member.kind != Kind::Directory {
+            return;
+        }
+        match placer.remove_what_went(&item.member) {
+            Ok(gone) => gone.into_iter().for_each(|path| (self.on_event)(Event::Removed { path })),
+            Err(error) => (self.on_event)(Event::NotPlaced { name: item.name(), link: None, error }),
+        }
     }
 
     /// Tells of a member, and notes a directory for later.

@@ -14,4 +14,5 @@ pub mod place;
 pub mod read;
 pub mod select;
 pub mod source;
+pub mod volumes;
 pub mod write;

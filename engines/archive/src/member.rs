@@ -114,6 +114,8 @@ pub enum AttributeName {
     DefaultList,
     /// The label of SELinux, as text.
     Selinux,
+    /// What was in a directory of an incremental archive, as GNU tar writes it.
+    Listing,
 }
 
 impl Member {

@@ -15,6 +15,8 @@ pub enum Operation {
     LookAtWhatIsThere,
     /// To make a directory.
     Make,
+    /// To give a directory the name that it has now.
+    Rename,
     /// To make a symbolic link.
     MakeLink,
     /// To make a device or a named pipe.
@@ -68,6 +70,7 @@ impl fmt::Display for Operation {
             Self::TakeItsPlace => "take the place of what is there",
             Self::LookAtWhatIsThere => "look at what is there",
             Self::Make => "make it",
+            Self::Rename => "rename a directory",
             Self::ReadIgnoreFile => "read a file of patterns in it",
             Self::MakeLink => "make the link",
             Self::MakeNode => "make the node",

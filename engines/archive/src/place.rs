@@ -4,6 +4,7 @@
 
 mod directories;
 pub mod in_progress;
+pub mod listing;
 mod metadata;
 mod plain;
 
@@ -62,6 +63,8 @@ pub struct Manner {
     pub umask_of_others: u32,
     /// Whether a link to a directory may stand for the directory: `--keep-directory-symlink`, `-h`.
     pub directory_links: DirectoryLinks,
+    /// Whether what incremental archives say of directories is followed: renames, and the removal of what went.
+    pub follows_listings: bool,
     /// Directories that one worker keeps open. Archives go directory by directory: more than a few dozen save nothing.
     pub open_directories: usize,
 }

@@ -9,7 +9,7 @@ mod plain;
 mod records;
 mod sparse;
 
-use crate::member::{BLOCK_BYTES, Kind, Member, padded};
+use crate::member::{AttributeName, BLOCK_BYTES, Kind, Member, padded};
 use crate::source::Source;
 pub(crate) use block::begins_with_a_whole_header;
 use block::{Checked, Dialect, HeaderBlock, until_nul};
@@ -476,6 +476,9 @@ impl Reader {
             return Ok(());
         }
         (member.stored_bytes, member.size) = (claimed, claimed);
+        if header.type_flag() == b'D' {
+            return self.listing(source, claimed, member);
+        }
         if header.type_flag() == b'S' {
             let (extents, size) = self.old_gnu_map(source, header)?;
             return sparse::mapped(member, extents, size);
@@ -490,6 +493,17 @@ impl Reader {
                 sparse::mapped(member, extents, size)
             }
         }
+    }
+
+    /// What was in a directory, as old incremental archives have it: nobody reads it as data.
+    fn listing<S: Source>(&mut self, source: &mut S, claimed: u64, member: &mut Member) -> Result<(), Failed> {
+        if claimed > RECORDS_BYTES_MAX {
+            return Err(Defect::TooLong { what: "list of a directory", bytes: claimed }.into());
+        }
+        let value = read_whole(source, claimed, source.position())?;
+        member.attributes.push(crate::member::Attribute { name: AttributeName::Listing, value });
+        member.stored_bytes = 0;
+        Ok(())
     }
 
     /// The map of an old GNU sparse file, over as many blocks as it takes; they stand between header and data.
@@ -567,6 +581,32 @@ impl Reader {
             }
         }
     }
+}
+
+/// What the header of a volume's beginning says: its type, a name, a size and where that goes on. None where it is no header.
+pub(crate) fn volume_header(block: &[u8; BLOCK_BYTES]) -> Option<(u8, Vec<u8>, u64, u64)> {
+    let header = HeaderBlock(block);
+    if header.check() != Checked::Sound {
+        return None;
+    }
+    let size = header.size().and_then(|size| u64::try_from(size).ok())?;
+    let offset = numbers::field(&block[369..381]).and_then(|offset| u64::try_from(offset).ok()).unwrap_or(0);
+    Some((header.type_flag(), until_nul(&block[..100]).to_vec(), size, offset))
+}
+
+/// What the records of a volume say that it goes on with.
+pub(crate) fn volume_records(bytes: &[u8]) -> Option<crate::volumes::Rest> {
+    let (mut name, mut left, mut offset) = (None, None, None);
+    for (key, value) in pax::Records::new(bytes).flatten() {
+        let number = || numbers::decimal(value);
+        match key {
+            b"GNU.volume.filename" => name = Some(value.to_vec()),
+            b"GNU.volume.size" => left = number(),
+            b"GNU.volume.offset" => offset = number(),
+            _ => {}
+        }
+    }
+    Some(crate::volumes::Rest { name: name?, left: left?, offset: offset? })
 }
 
 /// The label that a global header has, as the member that it is in older formats.

@@ -5,7 +5,9 @@ pub mod extended;
 mod fields;
 
 use crate::member::{AttributeName, BLOCK_BYTES, Extent, Kind, Member, Time, padded};
+use crate::place::listing::listing_of;
 use crate::read::pax::{add_record, attribute_key};
+use crate::volumes::Rest;
 use extended::Extended;
 use fields::{Fields, octal_fits};
 
@@ -82,6 +84,42 @@ pub fn begin_archive(style: &Style, target: &mut Vec<u8>) {
         (Format::Gnu | Format::OldGnu, Some((label, seconds))) => gnu_label(label, *seconds, target),
         _ => {}
     }
+}
+
+/// Appends what stands in front of everything on volume `number`: its label, and for pax what it goes on with.
+pub(crate) fn begin_volume(number: u64, rest: Option<&Rest>, style: &Style, target: &mut Vec<u8>) {
+    match (style.format, &style.label) {
+        (Format::Pax, label) => {
+            let label = label.as_ref().map(|(label, _)| label.as_slice());
+            style.extended.begin_volume(number, label, rest, target);
+        }
+        (_, Some((label, seconds))) => gnu_label(label, *seconds, target),
+        _ => {}
+    }
+}
+
+/// Appends the header of the rest of a file.
+pub(crate) fn begin_continuation(number: u64, rest: &Rest, format: Format, target: &mut Vec<u8>) {
+    if format != Format::Pax {
+        let mut fields = Fields::new(&[0; 8], b'M');
+        fields.text(0, 100, &rest.name);
+        fields.number(124, 12, rest.left.cast_signed());
+        fields.number(369, 12, rest.offset.cast_signed());
+        target.extend_from_slice(&fields.finish());
+        return;
+    }
+    let mut fields = Fields::new(POSIX_MAGIC, b'0');
+    let name = [&beside(&rest.name, b"GNUFileParts"), format!(".{number}").as_bytes()].concat();
+    fields.text(0, 100, &name);
+    let size = if octal_fits(rest.left, 12) { rest.left } else { 0 };
+    for (from, bytes, number) in
+        [(100, 8, 0o644), (108, 8, 0), (116, 8, 0), (124, 12, size), (136, 12, 0), (329, 8, 0), (337, 8, 0)]
+    {
+        fields.octal(from, bytes, number);
+    }
+    fields.text(265, 32, b"root");
+    fields.text(297, 32, b"root");
+    target.extend_from_slice(&fields.finish());
 }
 
 /// Appends everything that stands in front of a member's data: extended headers, its header, the map of a sparse file.
@@ -215,12 +253,18 @@ fn gnu(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit
             gnu_long(flag, text, style, target);
         }
     }
-    let flag = if member.sparse.is_some() { b'S' } else { type_flag(member.kind)? };
+    let listing = listing_of(member);
+    let flag = match (&member.sparse, listing) {
+        (Some(_), _) => b'S',
+        (None, Some(_)) => b'D',
+        (None, None) => type_flag(member.kind)?,
+    };
     let mut fields = common(member, GNU_MAGIC, flag);
     fields.text(0, 100, &member.path[..member.path.len().min(room)]);
     fields.number(108, 8, member.uid.cast_signed());
     fields.number(116, 8, member.gid.cast_signed());
-    fields.number(124, 12, member.stored_bytes.cast_signed());
+    let data_bytes = listing.map_or(member.stored_bytes, |listing| listing.len() as u64);
+    fields.number(124, 12, data_bytes.cast_signed());
     fields.number(136, 12, member.mtime.seconds);
     fields.text_ended(265, 32, &member.owner);
     fields.text_ended(297, 32, &member.group);
@@ -228,8 +272,17 @@ fn gnu(member: &Member, style: &Style, target: &mut Vec<u8>) -> Result<(), Unfit
         fields.number(329, 8, i64::from(member.device.major));
         fields.number(337, 8, i64::from(member.device.minor));
     }
+    if style.other_times == OtherTimes::Told {
+        for (from, time) in [(345, member.atime), (357, member.ctime)] {
+            fields.number(from, 12, time.map_or(0, |time| time.seconds));
+        }
+    }
     let Some(extents) = &member.sparse else {
         target.extend_from_slice(&fields.finish());
+        if let Some(listing) = listing {
+            target.extend_from_slice(listing);
+            fill_block(target, listing.len(), 0);
+        }
         return Ok(());
     };
     let (first, rest) = extents.split_at(extents.len().min(4));
@@ -363,6 +416,7 @@ fn pax_records(member: &Member, stored_bytes: u64, style: &Style, records: &mut 
             AttributeName::AccessList => add(b"SCHILY.acl.access", &attribute.value),
             AttributeName::DefaultList => add(b"SCHILY.acl.default", &attribute.value),
             AttributeName::Selinux => add(b"RHT.security.selinux", &attribute.value),
+            AttributeName::Listing => add(b"GNU.dumpdir", &attribute.value),
             AttributeName::Extended(name) => add(&attribute_key(name), &attribute.value),
         }
     }

@@ -1,5 +1,6 @@
 //! Where an archive comes from: a file or a pipe, plain or packed. Content decides which decoder; names lie.
 
+use super::volumes::JoinedArchive;
 use super::{TarArgs, could_not, memory, packer};
 use archive::blocks::{BlockSource, Piped};
 use archive::extract::Feed;
@@ -51,6 +52,8 @@ pub enum Way {
     PackedInOrder(Vec<u8>, File, &'static FormatFacts),
     /// Another program unpacks it.
     Program(Child, String),
+    /// It is joined of its volumes.
+    Volumes(File, JoinedArchive),
 }
 
 /// LIMIT: bytes that are looked at: a header, and more than any format's magic.
@@ -61,13 +64,17 @@ const LZOP_MAGIC: &[u8] = b"\x89LZO\0\r\n\x1a\n";
 
 /// Finds out what the archive is.
 pub fn open(args: &TarArgs) -> Result<Opened, Failure> {
-    open_at(args, args.file.clone().filter(|path| path != Path::new("-")))
+    open_at(args, args.archive().map(Path::to_owned).filter(|path| path != Path::new("-")))
 }
 
 /// The same for another one than `-f` says; none is standard input.
 pub fn open_at(args: &TarArgs, path: Option<PathBuf>) -> Result<Opened, Failure> {
     let name = path.as_ref().map_or("standard input".to_owned(), terminal::quote);
     let growth = if args.untrusted { Growth::Bounded } else { Growth::Any };
+    if args.volumes.are_several() {
+        let (joined, stream) = JoinedArchive::start(args)?;
+        return Ok(Opened { name, total_bytes: None, way: Way::Volumes(stream, joined), growth });
+    }
     let told = |error: io::Error| could_not("open", Path::new(&name).as_os_str(), &error);
     let mut file = match &path {
         Some(path) => File::open(path).map_err(|error| could_not("open", path.as_os_str(), &error))?,
@@ -148,6 +155,7 @@ impl Opened {
             Way::AtOffsets(..) => {
                 ("in each worker, at offsets".into(), "an uncompressed file: only headers are read in order".into())
             }
+            Way::Volumes(..) => ("in order".into(), "volumes follow one another".into()),
             Way::InOrder(..) => ("in order".into(), "a pipe gives its bytes in one order only".into()),
             Way::Device(..) => ("in order".into(), "a device is read as far as the archive goes".into()),
             Way::Packed { facts, .. } => (format!("out of a decoder of {}", facts.name), "its content says so".into()),
@@ -164,6 +172,7 @@ impl Opened {
         match &self.way {
             Way::AtOffsets(..) | Way::Chosen(..) => "each has the offset of the next one".to_owned(),
             Way::InOrder(..) => "what comes through a pipe is read to its end".to_owned(),
+            Way::Volumes(..) => "volumes are read one after the other".to_owned(),
             Way::Device(..) => "a device is read as far as the archive goes".to_owned(),
             Way::Packed { facts, .. } | Way::PackedInOrder(_, _, facts) => format!("{} is unpacked", facts.name),
             Way::Program(_, program) => format!("{program} unpacks it, and all of that is read"),
@@ -183,7 +192,7 @@ impl Opened {
         match &self.way {
             Way::AtOffsets(..) => (own, self.total_bytes),
             Way::Packed { .. } | Way::PackedInOrder(..) => (decoder, self.total_bytes),
-            Way::InOrder(..) | Way::Device(..) | Way::Chosen(..) | Way::Program(..) => (own, None),
+            Way::InOrder(..) | Way::Device(..) | Way::Chosen(..) | Way::Program(..) | Way::Volumes(..) => (own, None),
         }
     }
 
@@ -223,6 +232,11 @@ impl Opened {
                     drop(ours);
                     done
                 }))
+            }
+            Way::Volumes(stream, joined) => {
+                let done = read(Feed::Blocks(piped(Vec::new(), stream)));
+                joined.finish().map_err(told)?;
+                Ok((done, None))
             }
             Way::Program(mut child, program) => {
                 let output = child.stdout.take().expect("it was piped");

@@ -1,7 +1,9 @@
 //! The options of `mh tar`: GNU tar's names and letters. Says nothing about what they do together (`super::plan`).
 
+mod incremental;
 mod selecting;
 mod telling;
+mod volumes;
 mod writing;
 
 use super::selection::TypedSelection;
@@ -9,11 +11,13 @@ use super::totals::TotalsProgress;
 use super::warnings::{self, Wish};
 use super::words::Quoting;
 use clap::{ArgAction, ArgGroup, Args};
+pub use incremental::IncrementalArgs;
 use mh_kit::shared_args::SharedArgs;
 pub use selecting::{ChoiceArgs, ListReadingArgs, MatchingArgs, SelectionArgs, SelectionIds, SignArgs};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 pub use telling::TellingArgs;
+pub use volumes::VolumeArgs;
 pub use writing::WritingArgs;
 
 /// Make, list and extract tar archives on all cores
@@ -33,8 +37,12 @@ pub struct TarArgs {
     pub operation: OperationArgs,
 
     /// The archive; - is standard input or output, also the default
-    #[arg(short = 'f', long, value_name = "ARCHIVE")]
-    pub file: Option<PathBuf>,
+    #[arg(short = 'f', long, value_name = "ARCHIVE", action = ArgAction::Append)]
+    pub file: Vec<PathBuf>,
+
+    /// Archives that span volumes.
+    #[command(flatten)]
+    pub volumes: VolumeArgs,
 
     /// Print each member; twice: with its metadata
     #[arg(short = 'v', long, action = ArgAction::Count)]
@@ -124,9 +132,9 @@ pub struct TarArgs {
     #[arg(short = 'S', long, hide_short_help = true)]
     pub sparse: bool,
 
-    /// Incremental archives: not yet
-    #[arg(short = 'g', long, value_name = "FILE", hide_short_help = true)]
-    pub listed_incremental: Option<PathBuf>,
+    /// Incremental archives.
+    #[command(flatten)]
+    pub incremental: IncrementalArgs,
 
     /// Neither write nor read an index of members
     #[arg(long, hide_short_help = true)]
@@ -200,6 +208,21 @@ pub struct TarArgs {
     /// No option: what `small` found.
     #[arg(skip)]
     pub is_small: bool,
+}
+
+impl TarArgs {
+    /// The archive, or the first of its volumes; none: standard input or output, unless it is called `-`.
+    pub fn archive(&self) -> Option<&Path> {
+        self.file.first().map(PathBuf::as_path)
+    }
+
+    /// The format, as programs that are run are told.
+    pub fn format_name(&self) -> &str {
+        match self.format.as_deref() {
+            None | Some("pax") => "posix",
+            Some(format) => format,
+        }
+    }
 }
 
 /// What to do.
@@ -308,7 +331,7 @@ pub struct PackingArgs {
     #[arg(short = 'I', long, value_name = "PROGRAM", group = "packing", hide_short_help = true)]
     pub use_compress_program: Option<String>,
 
-    /// Level of packing, as the format counts
+    /// Level of packing, as the format counts; with -g, 0 begins anew
     #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     pub level: Option<i32>,
 }

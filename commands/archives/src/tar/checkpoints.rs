@@ -68,16 +68,13 @@ impl Checkpoints {
         if actions.is_empty() {
             actions.push(Action::Echo(None));
         }
-        let archive = args.file.as_ref().map_or("-".into(), |path| path.clone().into_os_string());
+        let archive = args.archive().map_or("-".into(), |path| path.as_os_str().to_owned());
         let variables = [
             ("TAR_VERSION", env!("CARGO_PKG_VERSION").into()),
             ("TAR_ARCHIVE", archive),
             ("TAR_BLOCKING_FACTOR", "20".into()),
             ("TAR_SUBCOMMAND", args.operation.letter().into()),
-            (
-                "TAR_FORMAT",
-                args.format.as_deref().map_or("posix", |format| if format == "pax" { "posix" } else { format }).into(),
-            ),
+            ("TAR_FORMAT", args.format_name().into()),
         ];
         Ok(Some(Self { every, actions, way, records: 0, began: Instant::now(), variables }))
     }

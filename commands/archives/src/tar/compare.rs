@@ -183,7 +183,9 @@ fn tell(context: &Context, event: Event) -> bool {
             false
         }
         // Nothing is placed.
-        Event::Label(_) | Event::Taken { .. } | Event::Note(_) | Event::NotPlaced { .. } => false,
+        Event::Removed { .. } | Event::Label(_) | Event::Taken { .. } | Event::Note(_) | Event::NotPlaced { .. } => {
+            false
+        }
     }
 }
 

@@ -11,10 +11,12 @@ use self::packing::packing;
 use self::remove::FilesToRemove;
 use self::target::ArchiveTarget;
 use self::told::CreationTold;
+use super::incremental::{self, Increment};
 use super::memory::{self, Fitting};
 use super::moment;
 use super::pax_options;
 use super::selection::SelectionStep;
+use super::volumes::{self, DividedArchive};
 use super::{DIFFERENT, FAILED, TarArgs, Workers, chosen, could_not, totals, usage};
 use archive::create::{
     Choice, CreateError, Creation, HardLinks, HoleSearch, IgnoreFile, IgnoreReach, IgnoreSyntax, Index, Instead, Keeps,
@@ -80,13 +82,28 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
     let mut choice = choice(args)?;
     let target = match args.operation.append || args.operation.update {
         true => ArchiveTarget::behind(context, args, &mut choice)?,
+        false if args.volumes.are_several() => {
+            let label = args.writing.label.as_ref().map(|label| label.as_bytes().to_vec());
+            ArchiveTarget::Volumes(DividedArchive::start(args, &style, label)?)
+        }
         false => ArchiveTarget::open(context, args)?,
     };
     choice.never = target.never();
+    let (operands, increment) = match incremental::is_wanted(args) {
+        true => {
+            let mut increment = Increment::of(context, args, &choice, operands)?;
+            (std::mem::take(&mut increment.operands), Some(increment))
+        }
+        false => (operands, None),
+    };
     let survey = super::progress::survey(args, &choice.never);
     let run = Run { args, choice, style, packing, fitting, plan, workers };
     let ran = run.carry_out(context, (operands, survey), &target)?;
     let mut outcome = run.show(context, ran, target)?;
+    if let Some(increment) = increment {
+        increment.commit(context, args)?;
+        outcome = if increment.failed > 0 { FAILED } else { outcome };
+    }
     if args.writing.verify {
         outcome = verify::run(context, args, outcome)?;
     }
@@ -104,13 +121,13 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
 fn places(args: &TarArgs) -> Vec<PathBuf> {
     let directory = args.choice.directory.first().map_or(Path::new("."), PathBuf::as_path);
     let source = args.names.first().map_or(directory.to_owned(), |name| directory.join(name));
-    std::iter::once(source).chain(args.file.clone().filter(|path| path != Path::new("-"))).collect()
+    std::iter::once(source).chain(args.archive().map(Path::to_owned).filter(|path| path != Path::new("-"))).collect()
 }
 
 fn plan(context: &Context, args: &TarArgs, packing: Option<&Packing>, fitting: Fitting, workers: &Workers) -> Plan {
     // Memory may be enough for fewer.
     let width = if fitting.width < workers.most { &counted(fitting.width as u64, "hand") } else { &workers.shown };
-    let name = args.file.as_deref().filter(|path| *path != Path::new("-"));
+    let name = args.archive().filter(|path| *path != Path::new("-"));
     let mut plan = Plan::new(format!("create {}", name.map_or("standard output".to_owned(), terminal::quote)));
     plan.choose("walk", "in one order", "the archive is the same for any number of hands");
     let (verb, what) = match packing {
@@ -140,9 +157,15 @@ fn style(args: &TarArgs, matches: &ArgMatches) -> Result<Style, Failure> {
     if matches!(format, Format::Ustar | Format::V7) && (finds_holes(args) || args.writing.label.is_some()) {
         return Err(usage("GNU features wanted on incompatible archive format".to_owned()));
     }
+    // COMPAT: incremental archives in GNU's formats have all times.
+    let is_incremental = incremental::is_wanted(args);
+    if is_incremental && matches!(format, Format::Ustar | Format::V7) {
+        return Err(usage("GNU features wanted on incompatible archive format".to_owned()));
+    }
+    let has_times = is_incremental && format != Format::Pax;
     Ok(Style {
         format,
-        other_times: OtherTimes::LeftOut,
+        other_times: if has_times { OtherTimes::Told } else { OtherTimes::LeftOut },
         extended,
         is_numeric: args.metadata.numeric_owner,
         sparse,
@@ -164,7 +187,9 @@ fn label(args: &TarArgs, format: Format) -> Result<Option<(Vec<u8>, i64)>, Failu
         return Err(usage(format!("{shown}: volume label is too long (limit is {LABEL_BYTES_MAX} bytes)")));
     }
     let seconds = args.metadata.mtime.as_deref().map(time).transpose()?.map_or(0, |time| time.seconds);
-    Ok(Some((label.as_bytes().to_vec(), seconds)))
+    let label = label.as_bytes();
+    let label = if args.volumes.are_several() { volumes::first_label(label) } else { label.to_vec() };
+    Ok(Some((label, seconds)))
 }
 
 /// The format to write. COMPAT: what only pax can hold makes it pax where it stands behind `--format`, and is refused before another one.
@@ -222,6 +247,7 @@ fn operands(args: &TarArgs) -> Result<Vec<Operand>, Failure> {
             name: name[..bytes].to_vec(),
             depth: if named.manner.beneath { OperandDepth::Whole } else { OperandDepth::Itself },
             scope: scope.1.clone(),
+            listing: None,
         });
     }
     Ok(operands)
@@ -410,7 +436,7 @@ impl Run<'_> {
         let staffing = Staffing { width, slots, lanes_at_once: 1, mode: super::mode(self.args) };
         let tally = Arc::new(Tally::default());
         lease.show_progress(mh_kit::sharing::bytes_read(&tally, None));
-        let name = self.args.file.as_deref().map_or("standard output".to_owned(), terminal::quote);
+        let name = self.args.archive().map_or("standard output".to_owned(), terminal::quote);
         let progress = super::progress::of_creating(context, self.args, &name, &tally, survey);
         let measures = create(&what, &staffing, &*self.workers.share_of(lease.as_ref()), &tally);
         drop(progress);
@@ -428,18 +454,20 @@ impl Run<'_> {
 
     /// What another program has made of the archive, if it went through one into a file.
     fn packed_bytes(&self) -> Option<u64> {
-        let path = self.args.file.as_ref().filter(|_| self.args.packing.use_compress_program.is_some())?;
+        let path = self.args.archive().filter(|_| self.args.packing.use_compress_program.is_some())?;
         std::fs::metadata(path).ok().filter(|found| found.is_file()).map(|found| found.len())
     }
 
     fn show(&self, context: &Context, ran: Ran, target: ArchiveTarget) -> Result<Outcome, Failure> {
         let Ran { measures, error, mut told, hands_from } = ran;
-        let name = self.args.file.as_deref().map_or("standard output".to_owned(), terminal::quote);
+        let name = self.args.archive().map_or("standard output".to_owned(), terminal::quote);
         match error {
             Some(error) if error.is_broken_pipe() => {
-                if let ArchiveTarget::Through(packer, _) = target {
-                    // It has ended too early: it says why, or its exit code does.
-                    packer.finish(&name)?;
+                // It has ended too early: it says why, or its exit code does.
+                match target {
+                    ArchiveTarget::Through(packer, _) => packer.finish(&name)?,
+                    ArchiveTarget::Volumes(divided) => divided.finish()?,
+                    _ => {}
                 }
                 return Err(Failure::BrokenPipe);
             }
@@ -469,7 +497,7 @@ impl Run<'_> {
                 ..Circumstances::default()
             },
         };
-        if self.args.shared.report.is_some() || self.args.file.is_some() || !output_is_piped() {
+        if self.args.shared.report.is_some() || self.args.archive().is_some() || !output_is_piped() {
             report::conclude(context, &finished, self.args.shared.report, self.args.verbose > 0);
         }
         totals::show(context, self.args, "written", bytes_in);

@@ -29,7 +29,7 @@ use sys::at_offset::write_all_at;
 
 /// The archive that is changed: a plain one in a regular file; none where nothing has its name.
 fn target(args: &TarArgs, option: &str) -> Result<(PathBuf, Option<Arc<File>>), Failure> {
-    let Some(path) = args.file.clone().filter(|path| path != Path::new("-")) else {
+    let Some(path) = args.archive().map(Path::to_owned).filter(|path| path != Path::new("-")) else {
         return Err(usage(format!("{option} needs an archive in a file: -f")));
     };
     if args.packing.use_compress_program.is_some() || archive::said(args).is_some() {

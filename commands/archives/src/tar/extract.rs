@@ -65,7 +65,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
 /// Where files are made, and where hands read an archive at offsets.
 fn places(args: &TarArgs, opened: &Opened) -> Vec<PathBuf> {
     let target = args.choice.directory.iter().fold(PathBuf::from("."), |directory, below| directory.join(below));
-    let archive = args.file.clone().filter(|_| matches!(opened.way, Way::AtOffsets(..)));
+    let archive = args.archive().map(Path::to_owned).filter(|_| matches!(opened.way, Way::AtOffsets(..)));
     std::iter::once(target).chain(archive).collect()
 }
 
@@ -101,7 +101,7 @@ pub fn top_level(args: &TarArgs) -> Result<Option<Vec<u8>>, Failure> {
     if !given.is_empty() {
         return Ok(Some(given.as_bytes().to_vec()));
     }
-    let name = args.file.as_deref().and_then(Path::file_name).map(|name| name.as_bytes().to_vec()).unwrap_or_default();
+    let name = args.archive().and_then(Path::file_name).map(|name| name.as_bytes().to_vec()).unwrap_or_default();
     let end = [&b".tar."[..], b".tgz", b".taz", b".tbz", b".txz", b".tzst", b".tlz", b".tar"]
         .iter()
         .filter_map(|ending| name.windows(ending.len()).rposition(|window| window == *ending))
@@ -146,6 +146,7 @@ fn manner(args: &TarArgs, width: usize) -> Manner {
             () if args.walk.dereference => DirectoryLinks::KeepAndRestore,
             () => DirectoryLinks::Replace,
         },
+        follows_listings: super::incremental::is_wanted(args),
         open_directories: (directory_descriptors() / (2 * width)).clamp(1, OPEN_DIRECTORIES_MAX),
     }
 }
@@ -194,6 +195,11 @@ impl<'a> Teller<'a> {
         let mut told = self.told.lock();
         match event {
             Event::Taken { name, member } => told.taken(self.context, self.args, &name, &member),
+            Event::Removed { path } if self.args.verbose > 0 => {
+                told.lines.flush();
+                self.context.messages.report(&format!("{}: Deleting {}", self.context.program, quoted(&path)));
+            }
+            Event::Removed { .. } => {}
             Event::Label(member) => told.shown(self.args, &member.path, &member),
             Event::Note(note) => told.failed += u64::from(tell_note(self.context, self.args, &note)),
             // COMPAT: what a user may not set, and a file system does not have, is missed and no failure.

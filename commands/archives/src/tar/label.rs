@@ -38,7 +38,7 @@ fn label_of(context: &Context, args: &TarArgs) -> Result<Option<Member>, Failure
 /// Refuses an archive that has another label than `-V` says. COMPAT: GNU tar's words.
 pub fn check(context: &Context, args: &TarArgs) -> Result<(), Failure> {
     let Some(wanted) = args.writing.label.as_deref().filter(|_| !args.operation.create) else { return Ok(()) };
-    if args.file.as_deref().is_none_or(|path| path == Path::new("-")) {
+    if args.archive().is_none_or(|path| path == Path::new("-")) {
         return Err(super::usage("-V needs an archive in a file when it is read: -f".to_owned()));
     }
     let shown = terminal::quote(wanted);

@@ -11,6 +11,7 @@ use super::{FAILED, TarArgs, could_not, progress, totals};
 use ::archive::extract::{Choice, Chooser, Feed};
 use ::archive::index::reader::{Search, Unfit};
 use ::archive::member::{Kind, Member};
+use ::archive::place::listing::{listing_of, records};
 use ::archive::read::{Grammar, ReadError, Reader, Rules, Step, Zeros};
 use crew::measures::Measures;
 use crew::tally::Tally;
@@ -206,7 +207,19 @@ impl<'a> Lines<'a> {
             0 => self.output.line(self.args.quoting.shown(&name)),
             _ => self.output.line(self.long.line(&name, member)),
         };
-        delivered.map(Line::from)
+        match Line::from(delivered?) {
+            Line::Done => self.listing(member),
+            gone => Ok(gone),
+        }
+    }
+
+    /// What was in a directory of an incremental archive, where it is asked for.
+    fn listing(&mut self, member: &Member) -> io::Result<Line> {
+        let is_wanted = self.args.verbose > 1 && super::incremental::is_wanted(self.args);
+        let Some(listing) = listing_of(member).filter(|_| is_wanted) else { return Ok(Line::Done) };
+        let shown = |(letter, name)| [&[letter, b' '], &*self.args.quoting.shown(name), b"\n"].concat();
+        let lines: Vec<u8> = records(listing).flat_map(shown).collect();
+        self.output.line(lines).map(Line::from)
     }
 
     /// The line of a member that would be extracted: extraction's own chooser decides, and says what it refuses.

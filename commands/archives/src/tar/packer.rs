@@ -20,7 +20,7 @@ pub fn instead_of_codec(args: &TarArgs) -> Option<&'static str> {
     if let Some((_, program)) = by_option.into_iter().find(|(is_said, _)| *is_said) {
         return Some(program);
     }
-    let name = args.file.as_ref().filter(|_| packing.auto_compress && is_written)?.to_string_lossy().into_owned();
+    let name = args.archive().filter(|_| packing.auto_compress && is_written)?.to_string_lossy().into_owned();
     BY_SUFFIX.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, program)| *program)
 }
 

@@ -77,7 +77,7 @@ pub fn survey(args: &TarArgs, never: &HashSet<Identity>) -> Option<Survey> {
         || !signs.exclude_ignore.is_empty()
         || !signs.exclude_ignore_recursive.is_empty();
     let is_newer =
-        args.choice.newer.is_some() || args.choice.newer_mtime.is_some() || args.listed_incremental.is_some();
+        args.choice.newer.is_some() || args.choice.newer_mtime.is_some() || super::incremental::is_wanted(args);
     let walk = &args.walk;
     let is_cut = walk.one_file_system || walk.dereference || args.sparse || args.operation.update;
     if is_chosen || is_cached || is_newer || is_cut {

@@ -21,9 +21,13 @@ const MAGIC: (u64, &[u8; 5]) = (257, b"ustar");
 
 /// Whether this run is small. What may wait for somebody, or has to be unpacked, is not.
 pub fn is_small(args: &TarArgs) -> bool {
-    let Some(archive) = args.file.as_deref().filter(|path| *path != Path::new("-")) else { return false };
-    let waits =
-        args.verbose > 0 || args.to_stdout || args.packing.use_compress_program.is_some() || args.selection.has_list;
+    let Some(archive) = args.archive().filter(|path| *path != Path::new("-")) else { return false };
+    let waits = args.verbose > 0
+        || args.to_stdout
+        || args.packing.use_compress_program.is_some()
+        || args.selection.has_list
+        || args.volumes.are_several()
+        || super::incremental::is_wanted(args);
     let has_wishes = args.shared.hands_asked().is_some() || args.shared.priority().class() < Priority::Normal;
     if waits || has_wishes {
         return false;

@@ -40,6 +40,7 @@ fn walked_with(
         name: b".".to_vec(),
         depth: Default::default(),
         scope: Default::default(),
+        listing: None,
     };
     let mut walk = Walk::new(choice, ahead, vec![operand]);
     let (mut members, mut told) = (Vec::new(), Told::new());

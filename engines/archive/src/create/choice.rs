@@ -206,4 +206,6 @@ pub struct Operand {
     pub depth: OperandDepth,
     /// What is left out.
     pub scope: Scope,
+    /// What an incremental archive says of what is in it, if it is a directory.
+    pub listing: Option<Vec<u8>>,
 }

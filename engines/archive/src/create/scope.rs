@@ -64,7 +64,7 @@ impl Scope {
     }
 
     /// Whether a name is left out.
-    pub(super) fn leaves_out(&self, path: &[u8]) -> bool {
+    pub fn leaves_out(&self, path: &[u8]) -> bool {
         if self.excluded.matches(path) {
             return true;
         }

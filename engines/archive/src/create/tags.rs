@@ -35,7 +35,7 @@ impl Tag {
     }
 
     /// Whether it stands in `directory`.
-    pub(super) fn is_in(&self, directory: Directory<'_>) -> bool {
+    pub fn is_in(&self, directory: Directory<'_>) -> bool {
         if self.signature.is_empty() {
             return directory.status(&self.name, Follow::No).is_ok();
         }

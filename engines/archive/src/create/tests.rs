@@ -24,7 +24,7 @@ fn archive(directory: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>
     let output = tempfile::NamedTempFile::new().expect("a file");
     let (choice, style, told) = (Choice::default(), Style::default(), AtomicUsize::new(0));
     let on_event = |event| {
-        if !matches!(event, Event::Taken { .. } | Event::Counted(_)) {
+        if !matches!(event, Event::Taken { .. } | Event::Counted(_) | Event::Reached(_)) {
             told.fetch_add(1, Ordering::Relaxed);
         }
     };
@@ -33,6 +33,7 @@ fn archive(directory: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>
         name: b".".to_vec(),
         depth: Default::default(),
         scope: Default::default(),
+        listing: None,
     };
     let what = Creation {
         choice: &choice,

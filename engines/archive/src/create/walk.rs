@@ -7,11 +7,11 @@ use super::look::{At, Failed, Inside, Look, Looked, Opened, Seen, Thing, When};
 use super::scope::Scope;
 use super::tags::Keeps;
 use super::{Event, Source as FileData, Told};
-use crate::member::{Attribute, Device, Kind, Member};
+use crate::member::{Attribute, AttributeName, Device, Kind, Member};
 use crate::operation::Operation;
 use crew::pipeline::CutTurn;
 use files::{Directory, Identity, Moment, Status};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -34,6 +34,13 @@ struct Level {
     scope: Scope,
 }
 
+/// Of files with several names: how many names each has, how many of them were archived, and the first.
+#[derive(Default)]
+struct NamesCounted {
+    files: Vec<(u64, u64, Vec<u8>)>,
+    numbers: HashMap<Identity, usize>,
+}
+
 /// A member, and its data.
 pub struct Found {
     /// Which of the operands it is, or is beneath.
@@ -54,8 +61,9 @@ pub struct Walk<'a> {
     choice: &'a Choice,
     look: Look<'a>,
     operands: std::iter::Enumerate<std::vec::IntoIter<Operand>>,
-    /// The one that was taken last.
+    /// The one that was taken last, and what is to be said of what is in it.
     operand: usize,
+    listing: Option<Vec<u8>>,
     levels: Vec<Level>,
     /// The name of the deepest level, with a slash.
     path: Vec<u8>,
@@ -64,9 +72,8 @@ pub struct Walk<'a> {
     /// What was looked at and comes next, in the deepest level.
     batch: Batch,
     first_names: HashMap<Identity, Vec<u8>>,
-    /// Of files with several names: how many names each has, how many of them were archived, and the first.
-    links: BTreeMap<usize, (u64, u64, Vec<u8>)>,
-    link_numbers: HashMap<Identity, usize>,
+    /// Names of files with several, where somebody asks for those that are missing.
+    names: NamesCounted,
     /// The file whose name was noted with the last member.
     noted: Option<Identity>,
     owners: HashMap<u32, Vec<u8>>,
@@ -82,13 +89,13 @@ impl<'a> Walk<'a> {
             look: Look { choice, ahead },
             operands: operands.into_iter().enumerate(),
             operand: 0,
+            listing: None,
             levels: Vec::new(),
             path: Vec::new(),
             order: Vec::new(),
             batch: Batch::empty(),
             first_names: HashMap::new(),
-            links: BTreeMap::new(),
-            link_numbers: HashMap::new(),
+            names: NamesCounted::default(),
             noted: None,
             owners: HashMap::new(),
             groups: HashMap::new(),
@@ -112,7 +119,8 @@ impl<'a> Walk<'a> {
                 }
                 continue;
             } else {
-                let (number, Operand { directory, name, depth, scope }) = self.operands.next()?;
+                let (number, Operand { directory, name, depth, scope, listing }) = self.operands.next()?;
+                self.listing = listing;
                 self.operand = number;
                 let directory = Directory::of(&directory);
                 let place = Place { directory, path: b"", device: None, scope: &scope, order: &[] };
@@ -205,6 +213,9 @@ impl<'a> Walk<'a> {
             Err(failed) if kind == Kind::Symlink => return Err(failed),
             other => other,
         };
+        if let Some(value) = self.listing.take().filter(|_| kind == Kind::Directory) {
+            member.attributes.push(Attribute { name: AttributeName::Listing, value });
+        }
         let is_no_newer = self.is_no_newer(&member);
         if kind != Kind::Directory && is_no_newer {
             return Ok(None);
@@ -353,14 +364,17 @@ impl<'a> Walk<'a> {
         if self.choice.hard_links != HardLinks::Counted || status.links() < 2 || status.is_directory() {
             return;
         }
-        let next = self.link_numbers.len();
-        let number = *self.link_numbers.entry(status.identity()).or_insert(next);
-        self.links.entry(number).or_insert_with(|| (status.links(), 0, path.to_vec())).1 += 1;
+        let NamesCounted { files, numbers } = &mut self.names;
+        let number = *numbers.entry(status.identity()).or_insert(files.len());
+        if number == files.len() {
+            files.push((status.links(), 0, path.to_vec()));
+        }
+        files[number].1 += 1;
     }
 
     /// Tells of files of which not all names are archived.
     pub fn missing_links(&mut self, tell: &mut Told) {
-        let missing = std::mem::take(&mut self.links).into_values().filter(|(names, archived, _)| archived < names);
+        let missing = std::mem::take(&mut self.names).files.into_iter().filter(|(names, archived, _)| archived < names);
         tell.extend(missing.map(|(_, _, path)| Event::MissingLinks { path }));
     }
 

@@ -3,7 +3,7 @@
 
 use super::name::Name;
 use super::way::Way;
-use crate::member::{Attribute, Kind, Member, Time};
+use crate::member::{Attribute, AttributeName, Kind, Member, Time};
 use crate::place::Root;
 use files::{Directory, Identity, LinksOnTheWay, Status, how};
 use std::collections::{HashMap, hash_map};
@@ -30,8 +30,11 @@ struct Rare {
 impl Later {
     fn of(member: &Member, name: Name) -> Self {
         let Member { mode, uid, gid, mtime, atime, header_offset, ref attributes, .. } = *member;
+        // What is said of names has come true by then.
+        let attributes = attributes.iter().filter(|attribute| attribute.name != AttributeName::Listing);
+        let attributes: Vec<_> = attributes.cloned().collect();
         let has_rare = atime.is_some() || !attributes.is_empty();
-        let rare = has_rare.then(|| Box::new(Rare { atime, attributes: attributes.clone() }));
+        let rare = has_rare.then(|| Box::new(Rare { atime, attributes }));
         Self { mode, owner: (uid, gid), mtime, rare, header_offset, name }
     }
 

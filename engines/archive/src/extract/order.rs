@@ -85,6 +85,12 @@ impl<'a> Order<'a> {
         }
     }
 
+    /// Whatever comes waits for its turn.
+    pub fn all_in_turn(mut self) -> Self {
+        self.links.led_astray = Some(FOR_EVER);
+        self
+    }
+
     /// When `member`, of chunk `ticket`, is placed. Everything below ticket `done` is on the disk.
     pub fn when(&mut self, member: &Member, ticket: u64, done: u64) -> When {
         if self.seen.len() > self.seen_enough {

@@ -77,10 +77,19 @@ fn extract_into(place: &Path, archive: &[u8], from: From, width: usize, existing
     let root = Root::open(place.as_os_str().as_bytes(), Reach::Beneath).expect("open");
     let restore = Restore { times: crate::place::Choice::Restored, ..Restore::default() };
     let (umask, umask_of_others, directory_links) = (0o022, 0o022, DirectoryLinks::Replace);
-    let manner = Manner { existing, restore, umask, umask_of_others, directory_links, open_directories: 1 + width };
+    let manner = Manner {
+        existing,
+        restore,
+        umask,
+        umask_of_others,
+        directory_links,
+        follows_listings: false,
+        open_directories: 1 + width,
+    };
     let told = Mutex::new(Vec::new());
     let on_event = |event: Event| {
         let line = match event {
+            Event::Removed { path } => format!("removed {}", String::from_utf8_lossy(&path)),
             Event::Label(label) => format!("label {}", label.name()),
             Event::Taken { name, .. } => String::from_utf8_lossy(&name).into_owned(),
             Event::NotPlaced { name, error, .. } => format!("! {} {error}", String::from_utf8_lossy(&name)),

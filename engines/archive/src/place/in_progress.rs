@@ -104,7 +104,15 @@ mod tests {
         let (changed, unfinished) = (DirectoriesChanged::default(), Unfinished::default());
         let (existing, directory_links) = (Existing::Replace, DirectoryLinks::Replace);
         let (restore, umask) = (Restore::default(), 0o022);
-        let manner = Manner { existing, restore, umask, umask_of_others: umask, directory_links, open_directories: 1 };
+        let manner = Manner {
+            existing,
+            restore,
+            umask,
+            umask_of_others: umask,
+            directory_links,
+            follows_listings: false,
+            open_directories: 1,
+        };
         let directory = TargetDirectories::new(&root, &changed, &manner, LinksOnTheWay::FollowBeneath)
             .directory(b"")
             .expect("the root");

@@ -184,7 +184,7 @@ impl MetadataRules for Restoring<'_> {
             let (choice, name) = match &attribute.name {
                 AttributeName::Extended(name) => (self.restore.attributes, name.as_slice()),
                 AttributeName::Selinux => (self.restore.labels, &b"security.selinux"[..]),
-                AttributeName::AccessList | AttributeName::DefaultList => continue,
+                AttributeName::AccessList | AttributeName::DefaultList | AttributeName::Listing => continue,
             };
             if choice.is_wanted() {
                 let set = CString::new(name).map_err(io::Error::from);

@@ -103,6 +103,7 @@ impl Said {
             b"ctime" => self.ctime = moment(value)?,
             b"SCHILY.devmajor" | b"SUN.devmajor" => self.device_major = u32::try_from(decimal(value)?).ok(),
             b"SCHILY.devminor" | b"SUN.devminor" => self.device_minor = u32::try_from(decimal(value)?).ok(),
+            b"GNU.dumpdir" => self.attribute(AttributeName::Listing, value.to_vec()),
             b"GNU.volume.label" => self.label = text(),
             b"SCHILY.acl.access" => self.attribute(AttributeName::AccessList, value.to_vec()),
             b"SCHILY.acl.default" => self.attribute(AttributeName::DefaultList, value.to_vec()),

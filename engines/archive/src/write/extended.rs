@@ -4,6 +4,7 @@
 use super::{Fields, POSIX_MAGIC, beside, fill_block, parted};
 use crate::pattern::Pattern;
 use crate::read::pax::add_record;
+use crate::volumes::Rest;
 use std::fmt::Display;
 
 /// Extended headers as they are wanted.
@@ -59,6 +60,23 @@ impl Extended {
             None => beside(path, b"PaxHeaders"),
         };
         put(b'x', &name, self.mtime.unwrap_or(changed), records, target);
+    }
+
+    /// Appends what stands in front of everything on a volume.
+    pub(super) fn begin_volume(&self, number: u64, label: Option<&[u8]>, rest: Option<&Rest>, target: &mut Vec<u8>) {
+        let mut records = Vec::new();
+        if let Some(label) = label {
+            add_record(&mut records, b"GNU.volume.label", label);
+        }
+        if let Some(Rest { name, left, offset }) = rest {
+            add_record(&mut records, b"GNU.volume.filename", name);
+            add_record(&mut records, b"GNU.volume.size", left.to_string().as_bytes());
+            add_record(&mut records, b"GNU.volume.offset", offset.to_string().as_bytes());
+        }
+        if !records.is_empty() {
+            let name = named(self.name_of_all.as_deref().unwrap_or(NAME_OF_ALL), None, number);
+            put(b'g', &name, self.mtime_of_all.unwrap_or(0), &records, target);
+        }
     }
 
     /// Appends what stands in front of all members.

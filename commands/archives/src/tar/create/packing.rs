@@ -15,8 +15,9 @@ pub fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
         None if args.packing.auto_compress => by_ending(args)?,
         found => found,
     };
+    let level = args.packing.level.filter(|_| !super::super::incremental::begins_anew(args));
     let Some(format) = format else {
-        return match args.packing.level {
+        return match level {
             Some(_) => {
                 Err(usage("--level needs a format: -z, -J, --zstd, or -a and a name with its suffix".to_owned()))
             }
@@ -24,7 +25,7 @@ pub fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
         };
     };
     let facts = format.facts();
-    let level = args.packing.level.unwrap_or(facts.default_level);
+    let level = level.unwrap_or(facts.default_level);
     if !facts.levels.contains(&level) {
         let (low, high) = (facts.levels.start().max(&0), facts.levels.end());
         return Err(usage(format!("{} has levels {low} to {high}, not {level}", facts.name)));
@@ -36,7 +37,7 @@ pub fn packing(args: &TarArgs) -> Result<Option<Packing>, Failure> {
 
 /// The format that the archive's name says; none for a name that says none.
 fn by_ending(args: &TarArgs) -> Result<Option<&'static dyn codec::format::Format>, Failure> {
-    let Some(name) = args.file.as_ref().map(|path| path.to_string_lossy().into_owned()) else { return Ok(None) };
+    let Some(name) = args.archive().map(|path| path.to_string_lossy().into_owned()) else { return Ok(None) };
     let has = |format: &&&dyn codec::format::Format| {
         format.can_encode() && format.facts().suffixes.iter().any(|(ending, _)| name.ends_with(ending))
     };

@@ -4,6 +4,7 @@ use super::super::destination::{self, Destination};
 use super::super::list::rules;
 use super::super::old_end::OldEnd;
 use super::super::packer::Packer;
+use super::super::volumes::DividedArchive;
 use super::super::{TarArgs, could_not, edit, usage};
 use archive::create::{Archived, Choice};
 use archive::member::Kind;
@@ -38,6 +39,8 @@ pub enum ArchiveTarget {
     Through(Packer, Box<ArchiveTarget>),
     /// Behind what is in an archive already, from this byte on.
     Behind(OldEnd),
+    /// Over several volumes.
+    Volumes(DividedArchive),
 }
 
 impl ArchiveTarget {
@@ -49,7 +52,7 @@ impl ArchiveTarget {
     }
 
     fn open_plain(context: &Context, args: &TarArgs) -> Result<Self, Failure> {
-        let Some(path) = args.file.as_deref().filter(|path| *path != Path::new("-")) else {
+        let Some(path) = args.archive().filter(|path| *path != Path::new("-")) else {
             if context.terminals.stdout {
                 return Err(usage("an archive is not written to a terminal".to_owned()));
             }
@@ -88,7 +91,7 @@ impl ArchiveTarget {
         match self {
             Self::Staged { never, .. } => never.clone(),
             Self::Through(_, target) => target.never(),
-            Self::Direct(..) | Self::Behind(..) => match self.file().0.metadata() {
+            Self::Direct(..) | Self::Behind(..) | Self::Volumes(..) => match self.file().0.metadata() {
                 Ok(metadata) if metadata.is_file() => HashSet::from([Identity::from(&metadata)]),
                 _ => HashSet::new(),
             },
@@ -100,7 +103,7 @@ impl ArchiveTarget {
         match self {
             Self::Staged { staged, .. } => staged.path().file_name().map(|name| name.as_bytes().to_vec()),
             Self::Through(_, target) => target.growing_name(),
-            Self::Direct(..) | Self::Behind(..) => None,
+            Self::Direct(..) | Self::Behind(..) | Self::Volumes(..) => None,
         }
     }
 
@@ -110,6 +113,7 @@ impl ArchiveTarget {
             Self::Direct(file, by) => (file, *by),
             Self::Through(packer, _) => (packer.input(), By::OwnThread),
             Self::Behind(end) => (end.file(), By::Workers),
+            Self::Volumes(divided) => (divided.input(), By::OwnThread),
         }
     }
 
@@ -119,7 +123,7 @@ impl ArchiveTarget {
 
     /// Finds the end of an archive. Where the run fails or is ended, the archive becomes again what it was.
     pub fn behind(context: &Context, args: &TarArgs, choice: &mut Choice) -> Result<Self, Failure> {
-        let Some(path) = args.file.as_deref().filter(|path| *path != Path::new("-")) else {
+        let Some(path) = args.archive().filter(|path| *path != Path::new("-")) else {
             return Err(usage("-r and -u need an archive in a file: -f".to_owned()));
         };
         if !path.exists() {
@@ -154,13 +158,13 @@ impl ArchiveTarget {
         match self {
             Self::Behind(end) => end.put_back(),
             Self::Through(packer, _) => packer.stop(),
-            Self::Staged { .. } | Self::Direct(..) => {}
+            Self::Staged { .. } | Self::Direct(..) | Self::Volumes(..) => {}
         }
     }
 
     /// It is complete.
     pub fn commit(self, args: &TarArgs, bytes: u64) -> Result<(), Failure> {
-        let path = args.file.as_deref().unwrap_or(Path::new("-")).to_owned();
+        let path = args.archive().unwrap_or(Path::new("-")).to_owned();
         let told = |error: std::io::Error| could_not("write", path.as_os_str(), &error);
         let (staged, there) = match self {
             Self::Staged { staged, there, .. } => (staged, there),
@@ -170,6 +174,7 @@ impl ArchiveTarget {
             }
             Self::Behind(end) => return end.leave(bytes).map_err(told),
             Self::Direct(..) => return Ok(()),
+            Self::Volumes(divided) => return divided.finish(),
         };
         sys::at_offset::report_late_errors(staged.file()).map_err(told)?;
         if let Some(there) = there {

@@ -59,8 +59,16 @@ fn the_purpose_names_the_archive() {
 }
 
 #[test]
-fn formats_that_are_not_made_are_refused() {
-    for typed in ["-c -a -f a.tar.lz x", "-c -Z -f a.tar.Z x", "-c --lzma -f a.tar.lzma x"] {
-        assert!(matches!(packing(&args(typed)), Err(Failure::Usage { .. })), "{typed}");
+fn formats_that_no_codec_writes_are_made_by_programs() {
+    use super::super::packer::instead_of_codec;
+    for (typed, program) in [
+        ("-c -a -f a.tar.lz x", Some("lzip")),
+        ("-c -Z -f a.tar x", Some("compress")),
+        ("-c --lzma -f a.tar.gz x", Some("lzma")),
+        ("-x --lzma -f a.tar.lzma", None),
+        ("-x --lzop -f a.tar.lzo", Some("lzop")),
+        ("-c -a -f a.tar.gz x", None),
+    ] {
+        assert_eq!(instead_of_codec(&args(typed)), program, "{typed}");
     }
 }

@@ -30,7 +30,7 @@ pub struct CreationTold {
 impl CreationTold {
     pub fn new(args: &TarArgs, growing_name: Option<Vec<u8>>, removal: Option<FilesToRemove>) -> Result<Self, Failure> {
         // The archive has standard output for itself.
-        let to_stdout = args.file.as_deref().is_none_or(|path| path == Path::new("-"));
+        let to_stdout = args.archive().is_none_or(|path| path == Path::new("-"));
         let lines = MemberLines::of(args, if to_stdout { MemberLines::on_stderr } else { MemberLines::on_stdout })?;
         let checkpoints = Checkpoints::new(args, CheckpointWay::Written)?;
         let long = LongLines::new(args);

@@ -15,7 +15,7 @@ pub fn refuse(args: &TarArgs, is_packed: bool) -> Result<(), Failure> {
     if is_packed {
         return Err(usage("cannot verify compressed archives".to_owned()));
     }
-    if args.file.as_deref().is_none_or(|path| path == Path::new("-")) {
+    if args.archive().is_none_or(|path| path == Path::new("-")) {
         return Err(usage("cannot verify stdin/stdout archive".to_owned()));
     }
     // Members do not say which of several directories they are from.
