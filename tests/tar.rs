@@ -13,6 +13,7 @@ mod kept;
 mod lone_headers;
 mod made;
 mod patterns;
+mod placed;
 mod plain_user;
 mod rights;
 mod selection;

@@ -15,7 +15,7 @@ pub use metadata::{Choice, Restore, restore_directory, restore_open, restore_uno
 use crate::member::{Kind, Member};
 use crate::operation::Operation;
 use crate::select::may_lead_outside;
-use files::{FileType, Follow, LinksOnTheWay, Status, how};
+use files::{Directory, FileType, Follow, LinksOnTheWay, Status, how};
 use in_progress::{Noted, Unfinished};
 use rustix::fs::makedev;
 use std::fs::File;
@@ -50,8 +50,21 @@ impl Existing {
     }
 }
 
+/// Gives what has a name in a directory another one.
+pub type BackUpCall = dyn Fn(Directory<'_>, &[u8]) -> io::Result<()> + Send + Sync;
+
+/// How what is there is kept.
+#[derive(Clone)]
+pub struct BackUp(pub Arc<BackUpCall>);
+
+impl std::fmt::Debug for BackUp {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("BackUp")
+    }
+}
+
 /// How members are placed: the same for all workers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Manner {
     /// Where something is already.
     pub existing: Existing,
@@ -63,6 +76,10 @@ pub struct Manner {
     pub umask_of_others: u32,
     /// Whether a link to a directory may stand for the directory: `--keep-directory-symlink`, `-h`.
     pub directory_links: DirectoryLinks,
+    /// Keeps what is not a directory and would go, under another name.
+    pub backup: Option<BackUp>,
+    /// Whether directories that are where something else is to be go with all that is in them.
+    pub unlinks_trees: bool,
     /// Whether what incremental archives say of directories is followed: renames, and the removal of what went.
     pub follows_listings: bool,
     /// Directories that one worker keeps open. Archives go directory by directory: more than a few dozen save nothing.
@@ -238,10 +255,21 @@ impl<'a> Placer<'a> {
             if there.is_symlink() {
                 self.wait_for_what_goes_through_it()?;
             }
-            directory.directory().remove(name).map_err(could_not(operation))?;
+            self.clear(directory, name, &there).map_err(could_not(operation))?;
             self.tell_if_it_was_on_a_way(&there);
         }
         Err(could_not(operation)(there_already()))
+    }
+
+    /// Takes what is there away, or keeps it under another name.
+    fn clear(&self, directory: &TargetDirectory, name: &[u8], there: &Status) -> io::Result<()> {
+        match &self.manner.backup {
+            Some(BackUp(back_up)) if !there.is_directory() => back_up(directory.directory(), name),
+            _ if there.is_directory() && self.manner.unlinks_trees => {
+                listing::remove_all(directory.directory(), name, true)
+            }
+            _ => directory.directory().remove(name),
+        }
     }
 
     /// Begins a regular file. None: what is there stays.

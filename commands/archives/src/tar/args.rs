@@ -92,6 +92,22 @@ pub struct TarArgs {
     #[arg(short = 'O', long, hide_short_help = true)]
     pub to_stdout: bool,
 
+    /// Run COMMAND for each file with its data as input, and with TAR_FILENAME, TAR_SIZE and the like
+    #[arg(long, value_name = "COMMAND", hide_short_help = true)]
+    pub to_command: Option<OsString>,
+
+    /// Exit codes of --to-command do not count
+    #[arg(long, overrides_with = "no_ignore_command_error", hide_short_help = true)]
+    pub ignore_command_error: bool,
+
+    /// They do: the default
+    #[arg(long, overrides_with = "ignore_command_error", hide = true)]
+    pub no_ignore_command_error: bool,
+
+    /// Pass over members in front of NAME
+    #[arg(short = 'K', long, value_name = "NAME", hide_short_help = true)]
+    pub starting_file: Option<OsString>,
+
     /// How directories and links are gone through.
     #[command(flatten)]
     pub walk: WalkArgs,
@@ -368,6 +384,18 @@ pub struct ExistingArgs {
     #[arg(short = 'U', long, group = "existing", hide_short_help = true)]
     pub unlink_first: bool,
 
+    /// Rename what has a member's name: to NAME~, or as CONTROL says (none, simple, numbered, existing)
+    #[arg(long, value_name = "CONTROL", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true)]
+    pub backup: Option<String>,
+
+    /// Suffix of simple backups in place of ~
+    #[arg(long, value_name = "SUFFIX", hide_short_help = true)]
+    pub suffix: Option<OsString>,
+
+    /// Remove directories with all that is in them where a member of another kind is to be
+    #[arg(long, hide_short_help = true)]
+    pub recursive_unlink: bool,
+
     /// Follow symbolic links to directories
     #[arg(long, hide_short_help = true)]
     pub keep_directory_symlink: bool,
@@ -481,7 +509,7 @@ pub struct ListArgs {
     pub utc: bool,
 
     /// Lists show names as --transform and --strip-components make them
-    #[arg(long, hide_short_help = true)]
+    #[arg(long, visible_alias = "show-stored-names", hide_short_help = true)]
     pub show_transformed_names: bool,
 }
 
@@ -520,6 +548,10 @@ pub struct HabitArgs {
     /// As above
     #[arg(long, hide = true)]
     pub no_auto_compress: bool,
+
+    /// Taken for GNU tar's sake: nobody is offered a shell
+    #[arg(long, hide = true)]
+    pub restrict: bool,
 
     /// As --format=posix
     #[arg(long, hide = true)]

@@ -45,7 +45,7 @@ impl Chosen {
         let (wanted, excluded) = (Wanted::new(args), excluded(args));
         let since = args.choice.newer.as_ref().or(args.choice.newer_mtime.as_ref());
         Ok(Self {
-            means_all: wanted.names.is_empty() && excluded.is_empty(),
+            means_all: wanted.names.is_empty() && excluded.is_empty() && args.starting_file.is_none(),
             wanted: Arc::new(Mutex::new(wanted)),
             excluded,
             since: since.map(|since| create::time(since)).transpose()?,
@@ -102,6 +102,9 @@ impl Chosen {
     }
 
     fn taken_as(&mut self, member: &Member) -> Meant {
+        if !self.means_all && !self.wanted.lock().has_begun(&member.path) {
+            return Meant::No;
+        }
         match self.meant_as(&member.path) {
             meant if self.since.is_none_or(|since| member.mtime >= since) => meant,
             _ => Meant::No,

@@ -1,6 +1,8 @@
 //! `mh tar -A` and `--delete`: archives behind an archive, and an archive without some of its members. Bytes are moved as they are;
 //! nothing is laid out anew. Whatever fails leaves the archive as it was.
 
+mod filter;
+
 use super::archive::{self, Opened, Way};
 use super::chosen::{Chosen, not_found};
 use super::destination::{self, Destination};
@@ -283,6 +285,9 @@ pub fn delete(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
     let names = args.selection.names();
     if names.is_empty() {
         return Err(usage("--delete needs the names of members".to_owned()));
+    }
+    if args.archive().is_none_or(|path| path == Path::new("-")) {
+        return filter::run(context, args);
     }
     let (path, file) = target(args, "--delete")?;
     let Some(file) = file else {

@@ -1,5 +1,8 @@
 //! `mh tar -x`: what is restored and what may be replaced, decided from the options; what is told, in archive order.
 
+mod backup;
+mod to_command;
+
 use super::archive::{self, Opened, Way};
 use super::checkpoints::{CheckpointWay, Checkpoints};
 use super::chosen::{Chosen, not_found, wants_attributes};
@@ -49,7 +52,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
         return Ok(Outcome::Done);
     }
     chosen.wanted.lock().enter_directories(args)?;
-    if args.to_stdout {
+    if args.to_stdout || args.to_command.is_some() {
         index::report(context, args, index_used.as_ref());
         return to_stdout(context, args, opened, chosen, width);
     }
@@ -146,6 +149,8 @@ fn manner(args: &TarArgs, width: usize) -> Manner {
             () if args.walk.dereference => DirectoryLinks::KeepAndRestore,
             () => DirectoryLinks::Replace,
         },
+        backup: None,
+        unlinks_trees: args.existing.recursive_unlink,
         follows_listings: super::incremental::is_wanted(args),
         open_directories: (directory_descriptors() / (2 * width)).clamp(1, OPEN_DIRECTORIES_MAX),
     }
@@ -361,8 +366,9 @@ fn into_tree(
         (false, false) => Reach::Beneath,
     };
     let root = Root::open(b".", reach).map_err(|error| could_not("open", ".".as_ref(), &error))?;
+    let backup = backup::of(args)?;
     let (manner, unfinished, changed) =
-        (manner(args, placing.most), Unfinished::default(), DirectoriesChanged::default());
+        (Manner { backup, ..manner(args, placing.most) }, Unfinished::default(), DirectoriesChanged::default());
     let at_signals = unfinished.clone();
     context.last_acts.add(move || at_signals.remove_all_and_hold());
     let useful_width = if opened.packed().is_some() { width } else { placing.hands(placing.most) };
@@ -516,7 +522,8 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
     let mut failed = false;
     let mut buffer = vec![0; 256 << 10];
     let mut long = LongLines::new(args);
-    let mut lines = MemberLines::of(args, MemberLines::on_stderr).map_err(Stopped::Failure)?;
+    let usual = if args.to_command.is_some() { MemberLines::on_stdout } else { MemberLines::on_stderr };
+    let mut lines = MemberLines::of(args, usual).map_err(Stopped::Failure)?;
     loop {
         let mut member = match reader.next(&mut feed).map_err(Stopped::Archive)? {
             Step::Member(member) => member,
@@ -551,7 +558,12 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
         if member.kind != Kind::Regular {
             continue;
         }
-        copy_data(&mut feed, &member, &mut buffer, &mut output)?;
+        let Some(command) = &args.to_command else {
+            copy_data(&mut feed, &member, &mut buffer, &mut output)?;
+            continue;
+        };
+        let run = to_command::FileCommand { context, args, command };
+        failed |= run.with(&name, &member, |input| copy_data(&mut feed, &member, &mut buffer, input))?;
     }
     output.flush().map_err(Stopped::Output)?;
     totals::show_read(context, args, &reader, &feed);

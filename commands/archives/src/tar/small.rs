@@ -27,6 +27,7 @@ pub fn is_small(args: &TarArgs) -> bool {
         || args.packing.use_compress_program.is_some()
         || args.selection.has_list
         || args.volumes.are_several()
+        || args.to_command.is_some()
         || super::incremental::is_wanted(args);
     let has_wishes = args.shared.hands_asked().is_some() || args.shared.priority().class() < Priority::Normal;
     if waits || has_wishes {

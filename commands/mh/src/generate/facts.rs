@@ -224,6 +224,8 @@ const OF_TAR: &[Fact] = &[
     CREW_DIR,
     LEASE,
     ("TAR_OPTIONS", "Options in front of those on the command line; quotes keep blanks in them."),
+    ("VERSION_CONTROL", "The kind of backups, as for --backup."),
+    ("SIMPLE_BACKUP_SUFFIX", "The suffix of simple backups, as for --suffix."),
     TERM,
 ];
 const OF_MTWRITE: &[Fact] = &[

@@ -83,6 +83,8 @@ fn extract_into(place: &Path, archive: &[u8], from: From, width: usize, existing
         umask,
         umask_of_others,
         directory_links,
+        backup: None,
+        unlinks_trees: false,
         follows_listings: false,
         open_directories: 1 + width,
     };

@@ -110,6 +110,8 @@ mod tests {
             umask,
             umask_of_others: umask,
             directory_links,
+            backup: None,
+            unlinks_trees: false,
             follows_listings: false,
             open_directories: 1,
         };

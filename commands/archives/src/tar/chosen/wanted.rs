@@ -19,6 +19,8 @@ pub struct Wanted {
     /// Which of the members of a name is meant; none: all.
     occurrence: Option<u64>,
     is_over: bool,
+    /// The member that everything in front of is passed over, until it is met.
+    starts_at: Option<Vec<u8>>,
     /// Directories that the names are to go to, beneath that in which the run works. Empty where that is one for all of them.
     targets: Vec<Vec<u8>>,
 }
@@ -47,6 +49,7 @@ impl Wanted {
             are_names,
             occurrence: args.occurrence,
             is_over: false,
+            starts_at: args.starting_file.as_ref().map(|name| trimmed(name.as_bytes()).to_vec()),
             targets: Vec::new(),
         }
     }
@@ -119,6 +122,12 @@ impl Wanted {
         name.get(trimmed(&self.names[number]).len()) == Some(&b'/')
     }
 
+    /// Whether the member that is to be the first has been met.
+    pub fn has_begun(&mut self, name: &[u8]) -> bool {
+        self.starts_at.take_if(|first| trimmed(name) == first.as_slice());
+        self.starts_at.is_none()
+    }
+
     /// Whether nothing behind the last member can be meant: each name was found as often as is wanted.
     pub fn is_over(&self) -> bool {
         self.is_over
@@ -126,7 +135,7 @@ impl Wanted {
 
     /// Whether the names are names and not patterns.
     pub fn are_names(&self) -> bool {
-        self.are_names && self.occurrence.is_none()
+        self.are_names && self.occurrence.is_none() && self.starts_at.is_none()
     }
 }
 
@@ -146,7 +155,8 @@ pub fn not_found(wanted: &Mutex<Wanted>) -> Vec<Vec<u8>> {
     let wanted = wanted.lock();
     let least = wanted.occurrence.unwrap_or(1);
     let found = wanted.names.iter().zip(&wanted.found);
-    found.filter(|(_, found)| **found < least).map(|(name, _)| trimmed(name).to_vec()).collect()
+    let names = found.filter(|(_, found)| **found < least).map(|(name, _)| trimmed(name).to_vec());
+    wanted.starts_at.clone().into_iter().chain(names).collect()
 }
 
 /// What is left out. COMPAT: with all that is beneath, whatever is said of recursion behind it.
