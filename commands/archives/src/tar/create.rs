@@ -117,6 +117,9 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
     Ok(if idle.is_empty() { outcome } else { FAILED })
 }
 
+/// LIMIT: descriptors of a run besides files: streams, the archive, directories on the way.
+const OTHERS_OPEN: usize = 8;
+
 /// Where files are read: the first name stands for all; and where the archive goes.
 fn places(args: &TarArgs) -> Vec<PathBuf> {
     let directory = args.choice.directory.first().map_or(Path::new("."), PathBuf::as_path);
@@ -427,7 +430,8 @@ impl Run<'_> {
             output,
             writing,
             base: target.base(),
-            open_files: half_of_descriptors(),
+            // Those that are few go to directories, the archive and the signals first: then each file is read as soon as it is open.
+            open_files: half_of_descriptors().saturating_sub(OTHERS_OPEN),
             members: if self.sees_members() { Members::Shown } else { Members::Counted },
             on_event: &on_event,
             ended: Default::default(),

@@ -269,8 +269,8 @@ fn why(error: &PlaceError, args: &TarArgs) -> String {
     let is = |errno: Errno| error.cause.raw_os_error() == Some(errno.raw_os_error());
     match error.operation.is_on_the_way() {
         true if is(Errno::XDEV) => {
-            let asked = args.existing.keep_directory_symlink || args.walk.dereference;
-            let hint = if asked { " (-P follows it)" } else { "" };
+            // One that nobody trusts is not to be helped out.
+            let hint = if args.untrusted { "" } else { " (-P follows it)" };
             format!("it leads outside the target directory through a link{hint}")
         }
         true if is(Errno::LOOP) && args.untrusted => "a directory of its path is a link (--untrusted)".to_owned(),

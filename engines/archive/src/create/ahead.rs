@@ -177,7 +177,7 @@ impl Ahead {
 
     /// LIMIT: directories in one another that the walk may hold open, as far as descriptors are enough for that.
     pub fn levels_open_max(&self) -> usize {
-        (self.open_max / 4).clamp(3, LEVELS_OPEN_MAX)
+        (self.open_max / 4).clamp(1, LEVELS_OPEN_MAX)
     }
 
     /// Directories in one another in which anybody looks ahead, and holds them open.
