@@ -22,7 +22,7 @@ use crew::budget::Lease;
 use crew::measures::Measures;
 use crew::pipeline::{By, Cut, CutTurn, OpenLane, Pause, Staffing, Stages, run};
 use crew::tally::Tally;
-use later::{Again, LaterDirectories};
+use later::{Again, LaterDirectories, OPEN_MAX};
 use name::Name;
 use order::{Ask, Order, There, When};
 use parking_lot::Mutex;
@@ -407,7 +407,9 @@ impl<'a> Extraction<'a> {
     fn finish_directories(&self, directories: LaterDirectories) {
         let Manner { restore, umask, .. } = self.manner;
         let mut errors = Vec::new();
-        directories.deepest_first(self.root, |later, name, directory| {
+        // Who has descriptors for one directory alone has none for these.
+        let open_max = if self.manner.open_directories > 1 { OPEN_MAX } else { 1 };
+        directories.deepest_first(self.root, open_max, |later, name, directory| {
             let directory = directory.map_err(could_not(Operation::Open));
             let offset = later.header_offset;
             let restored =

@@ -198,16 +198,21 @@ impl LaterDirectories {
     }
 
     /// Calls `restore` with each directory and its name in the archive, those in a directory before the directory itself: a mode may bar the way.
-    pub fn deepest_first(self, root: &Root, restore: impl FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)) {
+    pub fn deepest_first(
+        self,
+        root: &Root,
+        open_max: usize,
+        restore: impl FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>),
+    ) {
         let Self { mut nodes, laters, .. } = self;
         let top = std::mem::take(&mut nodes[ROOT as usize]);
         let top = Level { at: opened(root.again()), path_bytes: 0, ahead: Ahead::of(top.inside), later: top.later };
-        Descent { root, nodes, laters, path: Vec::new(), levels: vec![top], restore }.go();
+        Descent { root, nodes, laters, path: Vec::new(), levels: vec![top], open_max, restore }.go();
     }
 }
 
-/// LIMIT: directories that are held open, the deepest ones. One that was closed is found again from the one in it.
-const OPEN_MAX: usize = 48;
+/// LIMIT: directories that are held open where descriptors are enough, the deepest ones. One that was closed is found again from the one in it.
+pub const OPEN_MAX: usize = 48;
 
 /// Where a directory is.
 enum At {
@@ -240,6 +245,7 @@ struct Descent<'a, Restore> {
     laters: Vec<Option<Later>>,
     path: Vec<u8>,
     levels: Vec<Level>,
+    open_max: usize,
     restore: Restore,
 }
 
@@ -266,7 +272,7 @@ impl<Restore: FnMut(Later, Vec<u8>, io::Result<BorrowedFd<'_>>)> Descent<'_, Res
             At::Failed(error) => At::Failed(*error),
         };
         self.levels.push(Level { at, path_bytes: self.path.len(), ahead: Ahead::of(inside), later });
-        if let Some(far) = self.levels.len().checked_sub(OPEN_MAX + 1).filter(|&far| far > 0) {
+        if let Some(far) = self.levels.len().checked_sub(self.open_max + 1).filter(|&far| far > 0) {
             close(&mut self.levels[far]);
         }
     }
@@ -356,7 +362,7 @@ mod tests {
     fn told(later: LaterDirectories, root: &Path) -> Vec<(String, Option<i32>)> {
         let root = Root::open(root.as_os_str().as_bytes(), Reach::Beneath).expect("open");
         let mut told = Vec::new();
-        later.deepest_first(&root, |_, name, directory| {
+        later.deepest_first(&root, OPEN_MAX, |_, name, directory| {
             told.push((
                 String::from_utf8_lossy(&name).into_owned(),
                 directory.err().and_then(|error| error.raw_os_error()),
