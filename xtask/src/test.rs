@@ -34,6 +34,8 @@ const PACKAGES: &[Packaged] = &[
     ("pixz", "pixz"),
     ("time", "time"),
     ("compress", "ncompress"),
+    ("lzip", "lzip"),
+    ("lzop", "lzop"),
     ("bgzip", "tabix"),
     ("igzip", "isal"),
     ("libdeflate-gzip", "libdeflate-tools"),

@@ -4,6 +4,7 @@
 mod board;
 mod clean;
 mod contents;
+mod error;
 mod feed;
 mod ledger;
 mod making;
@@ -14,11 +15,11 @@ mod tables;
 pub(crate) mod work;
 
 pub use contents::{ArchiveContents, ArchiveReader, EntryKind, Section};
+pub use error::RestoreError;
 pub use tables::{RestoreParts, RestoreTable, RowSource};
 
 use crate::dump::proxy::ProgramProxy;
-use crate::dump::{DumpError, connections_left, major};
-use crate::dump_mysql::MySqlDumpFault;
+use crate::dump::{connections_left, major};
 use crate::load::{WaitTally, watch_postgres};
 use board::RestoreBoard;
 use contents::ArchiveEntry;
@@ -30,12 +31,11 @@ use parking_lot::Mutex;
 use program::{RestoreHost, RestoreProgram};
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use wire::{Connection, ServerAddress, WireError};
+use wire::{Connection, ServerAddress};
 use work::Working;
 
 /// How long a server may take for a login.
@@ -85,109 +85,6 @@ pub enum RestoreInto {
     },
     /// What an interrupted restore has left; nothing else, if there was none.
     Interrupted,
-}
-
-/// Why a restore failed.
-#[derive(Debug, thiserror::Error)]
-pub enum RestoreError {
-    /// A connection to the server, or a statement.
-    #[error("{what}")]
-    Server {
-        /// What was attempted.
-        what: String,
-        /// Why it failed.
-        #[source]
-        cause: WireError,
-    },
-    /// A file of the archive, or of ours.
-    #[error("{what} '{path}'")]
-    File {
-        /// What was attempted.
-        what: &'static str,
-        /// With which file.
-        path: String,
-        /// Why it failed.
-        #[source]
-        cause: io::Error,
-    },
-    /// pg_restore.
-    #[error("{program} {message}")]
-    Program {
-        /// Which program.
-        program: &'static str,
-        /// How it ended, and what it wrote on standard error.
-        message: String,
-    },
-    /// Rows of the archive cannot be read.
-    #[error("read '{file}', byte {offset}: {what}")]
-    Damaged {
-        /// Which file.
-        file: String,
-        /// Where; of the uncompressed bytes, if it is one stream.
-        offset: u64,
-        /// What is wrong.
-        what: String,
-    },
-    /// The server has taken another number of rows.
-    #[error("restore rows of {table}: {expected} were sent, and the server has taken {taken}")]
-    Rows {
-        /// Of which table.
-        table: String,
-        /// Rows that were sent.
-        expected: u64,
-        /// Rows that it counted.
-        taken: u64,
-    },
-    /// The server refused a statement, and the first one ends the restore.
-    #[error("{what}: {message}")]
-    Refused {
-        /// What was attempted.
-        what: String,
-        /// The server's words.
-        message: String,
-    },
-    /// Something is there already.
-    #[error("the database is not empty: it has {0} tables, views and sequences")]
-    NotEmpty(u64),
-    /// An interrupted restore has left something.
-    #[error("a restore of {} was interrupted in this database", if *.is_ours { "this archive" } else { "another archive" })]
-    Unfinished {
-        /// Whether it was of this archive.
-        is_ours: bool,
-    },
-    /// What a restore of MariaDB or MySQL demands is not so.
-    #[error(transparent)]
-    MySql(#[from] MySqlDumpFault),
-    /// Another restore works in this database.
-    #[error("another restore into this database is under way")]
-    Busy,
-    /// It was ended from outside.
-    #[error("interrupted")]
-    Interrupted,
-}
-
-impl RestoreError {
-    pub(crate) fn server(what: impl Into<String>) -> impl FnOnce(WireError) -> Self {
-        let what = what.into();
-        |cause| Self::Server { what, cause }
-    }
-
-    pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
-        let path = path.display().to_string();
-        move |cause| Self::File { what, path, cause }
-    }
-}
-
-impl From<DumpError> for RestoreError {
-    fn from(error: DumpError) -> Self {
-        match error {
-            DumpError::Server { what, cause } => Self::Server { what, cause },
-            DumpError::File { what, path, cause } => Self::File { what, path, cause },
-            DumpError::Interrupted => Self::Interrupted,
-            DumpError::MySql(fault) => Self::MySql(fault),
-            other => Self::Program { program: "pg_restore", message: other.to_string() },
-        }
-    }
 }
 
 /// A statement that the server refused, and the restore went on.
