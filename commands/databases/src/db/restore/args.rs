@@ -1,6 +1,6 @@
 //! The command line of `mh db restore`, spelled as pg_restore has it, and how it is divided: what is selected, how statements are written, the run.
 
-use super::selection::{EmissionArgs, SelectionArgs};
+use super::selection::{EmissionArgs, PassedSelectionArgs};
 use crate::db::connect::ConnectArgs;
 use clap::Args;
 use database::restore::RestoreInto;
@@ -91,7 +91,7 @@ pub struct DbRestoreArgs {
 pub struct PassedArgs {
     /// What is restored.
     #[command(flatten)]
-    pub selection: SelectionArgs,
+    pub selection: PassedSelectionArgs,
 
     /// How statements are written.
     #[command(flatten)]

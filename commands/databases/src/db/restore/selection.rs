@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// What is restored.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Objects (as pg_restore)")]
-pub struct SelectionArgs {
+pub struct PassedSelectionArgs {
     /// Restore this schema only
     #[arg(short = 'n', long, value_name = "SCHEMA")]
     schema: Vec<String>,
@@ -54,7 +54,7 @@ pub struct SelectionArgs {
     strict_names: bool,
 }
 
-impl SelectionArgs {
+impl PassedSelectionArgs {
     /// For pg_restore.
     pub fn options(&self) -> Vec<OsString> {
         let list = OptionList::default()
