@@ -15,6 +15,7 @@ mod db_index;
 mod db_restore;
 mod db_restore_mysql;
 mod db_verify;
+mod db_verify_mysql;
 mod digests;
 mod faults;
 mod fit;

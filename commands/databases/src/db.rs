@@ -6,6 +6,7 @@ mod dump;
 mod hands;
 mod index;
 mod load;
+mod mysql_lock;
 mod option_list;
 mod programs;
 mod progress_line;
@@ -50,7 +51,7 @@ enum DbOrder {
     /// Build indexes and keys, several at once
     #[command(after_help = index::EXAMPLES)]
     Index(Box<DbIndexArgs>),
-    /// Compare the rows of a PostgreSQL with an archive or another server
+    /// Compare the rows of a server with an archive or with another server
     #[command(after_help = verify::EXAMPLES)]
     Verify(Box<DbVerifyArgs>),
 }

@@ -5,14 +5,16 @@ pub(crate) mod catalogue;
 mod cuts;
 mod fault;
 mod index;
+pub(crate) mod lines;
 mod ranges;
-mod rights;
+pub(crate) mod rights;
 mod schema;
 mod script;
 pub(crate) mod selection;
 pub(crate) mod session;
+pub(crate) mod snapshots;
 mod source;
-mod work;
+pub(crate) mod work;
 
 pub use catalogue::{MySqlColumn, MySqlColumnForm};
 pub use fault::MySqlDumpFault;
@@ -28,11 +30,12 @@ use crate::dump::course::DumpStop;
 use crate::dump::{DumpCodec, DumpError, DumpProgress};
 use crate::dump_mysql::catalogue::{MySqlCatalogue, MySqlTable};
 use crate::dump_mysql::schema::{SchemaFiles, SchemaWriter};
+use crate::dump_mysql::snapshots::Snapshots;
 use crate::dump_mysql::source::MySqlDivision;
-use crate::dump_mysql::work::{MySqlBoard, MySqlTableWork, PartFiles};
+use crate::dump_mysql::work::{MySqlBoard, MySqlPart, MySqlTableWork, PartFiles};
 use crate::target::quoted;
 use crew::budget::Lease;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -84,19 +87,6 @@ pub struct MySqlDumpRun {
     board: Arc<MySqlBoard>,
 }
 
-/// All connections of a dump, which see one moment.
-struct Snapshots {
-    /// Holds on to tables, and is asked where to divide them.
-    keeper: Connection,
-    readers: Vec<Connection>,
-    leader: Connection,
-    lock: DumpLockKind,
-    server: MySqlServer,
-    position: Option<MySqlPosition>,
-    warnings: Vec<String>,
-    since: std::time::Instant,
-}
-
 impl MySqlDumpRun {
     /// Nothing has begun.
     pub fn new() -> Self {
@@ -137,22 +127,21 @@ impl MySqlDumpRun {
         let mut keeper = self.open(request)?;
         let mut catalogue = MySqlCatalogue::read(&mut keeper, database)?;
         request.selection.apply(&mut catalogue)?;
-        let readers = (0..request.connections).map(|_| self.open(request)).collect::<Result<_, _>>()?;
-        let leader = self.open(request)?;
-        let server = MySqlServer::of(leader.server_version());
+        let server = MySqlServer::of(keeper.server_version());
         let lock = match request.selection.has_rows {
             true => server.lock(request.lock),
             false => DumpLockKind::Nothing,
         };
-        let since = std::time::Instant::now();
-        let mut snapshots =
-            Snapshots { keeper, readers, leader, lock, server, position: None, warnings: Vec::new(), since };
-        snapshots.begin(&catalogue)?;
-        snapshots.check_names(request, &catalogue, database)?;
+        let mut snapshots = Snapshots::new(keeper, server, lock, request.connections, || self.open(request))?;
+        let all: Vec<&MySqlTable> = catalogue.tables.iter().collect();
+        snapshots.begin(&all)?;
+        let (position, position_warning) = snapshots.position()?;
+        let known: HashSet<&str> = all.iter().map(|table| table.name.as_str()).collect();
+        snapshots.check_names(database, |name| request.selection.takes(name) && !known.contains(name))?;
         let tables = catalogue.tables.iter().filter(|table| request.selection.takes_rows_of(table)).cloned();
         let tables = self.board.expect(tables);
         let files = PartFiles { directory: partial, database, codec: &request.codec };
-        let options = self.option_file(request, &snapshots.leader)?;
+        let options = self.option_file(request, &snapshots.keeper)?;
         let schema = SchemaWriter {
             request,
             course: &self.board.course,
@@ -161,25 +150,26 @@ impl MySqlDumpRun {
             options: &options.0,
             warnings: String::new(),
         };
-        let read = self.read_all(request, &catalogue, tables, snapshots, &files, schema, lease)?;
+        let read = self.read_all(request, &catalogue, tables, &mut snapshots, &files, schema, lease)?;
         self.board.course.fault()?;
         let index = MySqlArchive {
             version: index::VERSION,
             kind: index::KIND.to_owned(),
-            server: read.server.name(),
+            server: snapshots.server.name(),
             database: database.to_owned(),
             character_set: catalogue.character_set.0,
             collation: catalogue.character_set.1,
             is_consistent: lock != DumpLockKind::Nothing || request.connections == 1,
-            position: read.position,
+            position,
             compression: request.codec.name(),
             before: read.files.before,
             after: read.files.after,
-            tables: self.board.take_tables(),
+            tables: self.board.take_entries(),
         };
-        let progress = DumpProgress { tables: index.tables.len() as u64, ..self.board.progress() };
+        let progress = self.board.progress();
         finish(request, partial, &index)?;
-        Ok(MySqlDumped { index, progress, locked: read.locked, warnings: read.warnings })
+        let warnings = position_warning.into_iter().chain(read.warnings).collect();
+        Ok(MySqlDumped { index, progress, locked: read.locked, warnings })
     }
 
     fn open(&self, request: &MySqlDumpRequest) -> Result<Connection, DumpError> {
@@ -189,9 +179,9 @@ impl MySqlDumpRun {
     }
 
     /// The address for mariadb-dump, in a file that goes with the value.
-    fn option_file(&self, request: &MySqlDumpRequest, leader: &Connection) -> Result<RemovedFile, DumpError> {
+    fn option_file(&self, request: &MySqlDumpRequest, connection: &Connection) -> Result<RemovedFile, DumpError> {
         let path = request.private.join("client.cnf");
-        let text = request.address.option_file(request.program.dialect, leader.is_encrypted()).unwrap_or_default();
+        let text = request.address.option_file(request.program.dialect, connection.is_encrypted()).unwrap_or_default();
         let file = File::options().write(true).create_new(true).mode(0o600).open(&path);
         let removed = RemovedFile(path);
         let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
@@ -206,7 +196,7 @@ impl MySqlDumpRun {
         request: &MySqlDumpRequest,
         catalogue: &MySqlCatalogue,
         tables: Vec<Arc<MySqlTableWork>>,
-        mut snapshots: Snapshots,
+        snapshots: &mut Snapshots,
         files: &PartFiles<'_>,
         mut schema: SchemaWriter<'_>,
         lease: &dyn Lease,
@@ -219,40 +209,42 @@ impl MySqlDumpRun {
         let readers = std::mem::take(&mut snapshots.readers);
         std::thread::scope(|scope| {
             for mut reader in readers {
-                scope.spawn(move || board.ends_with(work::read_parts(board, files, &mut reader, lease)));
+                scope.spawn(move || {
+                    let write = |connection: &mut Connection, part: &MySqlPart| files.write(board, connection, part);
+                    board.ends_with(work::read_parts(board, &mut reader, lease, write))
+                });
             }
             board.wait_for_locked();
-            let locked = board.ends_with(snapshots.release(request, catalogue, files.database)).unwrap_or_default();
+            let tables: Vec<&MySqlTable> = catalogue.tables.iter().collect();
+            let locked = board.ends_with(snapshots.release(&tables, files.database)).unwrap_or_default();
             let writer = scope.spawn(|| {
                 let files = board.ends_with(schema.write(catalogue)).unwrap_or_default();
                 (files, schema.warnings)
             });
-            board.ends_with(self.divide(request, later, &mut snapshots.keeper));
+            board.ends_with(divide(board, later, request.part_bytes, &mut snapshots.keeper));
             board.no_more_parts();
             let (files, said) = writer.join().expect("a writer does not panic");
-            let mut warnings = snapshots.warnings;
-            warnings.extend(said.lines().map(str::to_owned));
-            Ok(ReadAll { files, position: snapshots.position, server: snapshots.server, locked, warnings })
+            Ok(ReadAll { files, locked, warnings: said.lines().map(str::to_owned).collect() })
         })
     }
+}
 
-    /// Finds the parts of tables, the largest first, so that readers begin with those.
-    fn divide(
-        &self,
-        request: &MySqlDumpRequest,
-        mut tables: Vec<Arc<MySqlTableWork>>,
-        keeper: &mut Connection,
-    ) -> Result<(), DumpError> {
-        tables.sort_by_key(|table| std::cmp::Reverse(table.table.bytes));
-        for table in tables {
-            if self.board.course.is_over() {
-                return Ok(());
-            }
-            let clauses = clauses(&table.table, request.part_bytes, keeper)?;
-            self.board.add(&table, clauses, false);
+/// Finds the parts of tables, the largest first, so that readers begin with those.
+pub(crate) fn divide(
+    board: &MySqlBoard,
+    mut tables: Vec<Arc<MySqlTableWork>>,
+    part_bytes: u64,
+    keeper: &mut Connection,
+) -> Result<(), DumpError> {
+    tables.sort_by_key(|table| std::cmp::Reverse(table.table.bytes));
+    for table in tables {
+        if board.course.is_over() {
+            return Ok(());
         }
-        Ok(())
+        let clauses = clauses(&table.table, part_bytes, keeper)?;
+        board.add(&table, clauses, false);
     }
+    Ok(())
 }
 
 /// What stands behind the table's name in the statement of each part.
@@ -277,66 +269,8 @@ fn clauses(table: &MySqlTable, part_bytes: u64, keeper: &mut Connection) -> Resu
 /// What has come of reading.
 struct ReadAll {
     files: SchemaFiles,
-    position: Option<MySqlPosition>,
-    server: MySqlServer,
     locked: Duration,
     warnings: Vec<String>,
-}
-
-impl Snapshots {
-    /// Takes the lock, begins all snapshots, and holds on to tables.
-    fn begin(&mut self, catalogue: &MySqlCatalogue) -> Result<(), DumpError> {
-        let tables: Vec<&MySqlTable> = catalogue.tables.iter().collect();
-        self.since = std::time::Instant::now();
-        self.lock.take(&mut self.leader, &self.server)?;
-        for connection in self.readers.iter_mut().chain([&mut self.keeper]) {
-            session::begin_snapshot(connection)?;
-        }
-        if self.lock != DumpLockKind::Nothing {
-            let (position, warning) = session::position(&mut self.leader, &self.server)?;
-            self.position = position;
-            self.warnings.extend(warning);
-        }
-        std::thread::scope(|scope| {
-            let all = self.readers.iter_mut().chain([&mut self.keeper]);
-            let touching: Vec<_> = all.map(|connection| scope.spawn(|| session::touch(connection, &tables))).collect();
-            touching.into_iter().try_for_each(|touched| touched.join().expect("it does not panic"))
-        })
-    }
-
-    /// A table that was made between the first look and the lock would be absent.
-    fn check_names(
-        &mut self,
-        request: &MySqlDumpRequest,
-        catalogue: &MySqlCatalogue,
-        database: &str,
-    ) -> Result<(), DumpError> {
-        let names = catalogue::names(&mut self.leader, database)?;
-        let known: HashSet<&str> = catalogue.tables.iter().map(|table| table.name.as_str()).collect();
-        let new = names.into_iter().find(|name| request.selection.takes(name) && !known.contains(name.as_str()));
-        new.map_or(Ok(()), |name| Err(MySqlDumpFault::Changed(name).into()))
-    }
-
-    /// Releases the lock; how long it was held. Tables are now held by transactions, so that what is seen of them stays.
-    fn release(
-        &mut self,
-        request: &MySqlDumpRequest,
-        catalogue: &MySqlCatalogue,
-        database: &str,
-    ) -> Result<Duration, DumpError> {
-        self.lock.release(&mut self.leader, &self.server)?;
-        let held = if self.lock == DumpLockKind::Nothing { Duration::ZERO } else { self.since.elapsed() };
-        let mut now = MySqlCatalogue::read(&mut self.leader, database)?;
-        // Between the first look and the lock, somebody may have altered a table.
-        request.selection.apply(&mut now)?;
-        let now: HashMap<&str, &MySqlTable> = now.tables.iter().map(|table| (table.name.as_str(), table)).collect();
-        let is_same = |table: &MySqlTable| now.get(table.name.as_str()).is_some_and(|other| table.reads_like(other));
-        let changed = catalogue.tables.iter().find(|table| !is_same(table));
-        match changed {
-            Some(table) => Err(MySqlDumpFault::Changed(table.name.clone()).into()),
-            None => Ok(held),
-        }
-    }
 }
 
 /// A file that goes with its value.

@@ -10,7 +10,7 @@ mod ledger;
 mod making;
 mod order;
 mod program;
-mod reread;
+pub(crate) mod reread;
 mod tables;
 pub(crate) mod work;
 

@@ -4,6 +4,7 @@
 mod board;
 mod ledger;
 mod load;
+mod reread;
 mod statements;
 
 use crate::dump::archive::INDEX;
@@ -44,6 +45,8 @@ pub struct MySqlRestoreRequest {
     pub into: RestoreInto,
     /// Whether the first statement that is refused ends the restore.
     pub exits_on_error: bool,
+    /// Whether all rows are read again, and compared with what was dumped.
+    pub verifies: bool,
 }
 
 /// A server that is restored into.
@@ -154,6 +157,7 @@ impl MySqlRestoreRun {
         let mut running = Running { request, database, leader, ledger, goes_on };
         self.before(&mut running, &schema)?;
         let rows_before = self.rows_and_keys(&mut running, &schema, lease)?;
+        self.verify(request, &schema, lease)?;
         self.after(&mut running, &schema)?;
         ledger::remove(&mut running.leader, running.ledger.name())?;
         self.board.end()?;
@@ -204,6 +208,17 @@ impl MySqlRestoreRun {
         });
         self.board.end()?;
         Ok(rows_before)
+    }
+
+    /// Before triggers and events are there, which may change rows.
+    fn verify(&self, request: &MySqlRestoreRequest, schema: &Schema, lease: &dyn Lease) -> Result<(), RestoreError> {
+        if !request.verifies || !request.has_rows {
+            return Ok(());
+        }
+        self.board.enter(RestorePhase::Verify);
+        let differences = reread::differences(request, &schema.entries, &self.board, lease)?;
+        differences.into_iter().for_each(|difference| self.board.fault(difference));
+        Ok(())
     }
 
     /// One connection's work.

@@ -1,14 +1,22 @@
 //! Whether two sides have the same rows: an archive and a server, or two servers. A server's rows are read again over many connections of one
-//! snapshot, as a dump reads them, and added up to the same digest; nothing is kept of them. Theory: README.md.
+//! moment, as a dump reads them, and added up to the same digest; nothing is kept of them. Theory: README.md.
 
+mod archive;
 mod digest;
+mod mysql;
 mod postgres;
 
-pub use postgres::{PostgresReading, WantedTables, is_named};
+pub use archive::{ArchiveDigests, NoDigests};
+pub use mysql::{MySqlMoment, MySqlReadOptions, MySqlReading};
+pub use postgres::PostgresReading;
 
-use crate::dump::{ArchiveIndex, ArchiveTable, DumpClocks, DumpError, DumpProgress, INDEX};
+use crate::dump::{DumpClocks, DumpError, DumpProgress};
+use crate::dump_mysql::MySqlDumpFault;
+use crew::budget::Lease;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use wire::{Protocol, ServerError, WireError};
 
 /// Rows of a table, and the sum of their hashes, which does not depend on their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,10 +40,102 @@ impl RowDigest {
 /// A table to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableToRead {
-    /// Its quoted name with its schema.
+    /// Its name; of PostgreSQL, quoted and with its schema.
     pub name: String,
-    /// Its columns in the order of the other side, quoted and in parentheses; none: its own.
-    pub columns: Option<String>,
+    /// Its columns.
+    pub columns: ColumnsToRead,
+}
+
+/// Columns of a table, in the order of the side that is believed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ColumnsToRead {
+    /// Its own.
+    #[default]
+    Own,
+    /// Of PostgreSQL: quoted and in parentheses, as COPY has them.
+    List(String),
+    /// Of MariaDB and MySQL: their names.
+    Names(Vec<String>),
+}
+
+/// Which tables.
+#[derive(Clone, Debug)]
+pub enum WantedTables {
+    /// All of the database.
+    All,
+    /// All of these names, with their schema or without it.
+    Named(Vec<String>),
+    /// Those of the other side.
+    These(Vec<TableToRead>),
+}
+
+/// How a server's rows come to be of one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadMoment {
+    /// All connections share a snapshot.
+    Shared,
+    /// Each has its own, and all begin at once.
+    Locked(MySqlMoment),
+}
+
+/// A server whose rows are read. It is looked at, then the moment begins, then rows are read; one that is stopped ends with an error.
+pub trait ServerReading: Send + Sync {
+    /// Its name and version.
+    fn server(&self) -> String;
+    /// The encoding that rows are read in, if there are several.
+    fn encoding(&self) -> Option<String>;
+    /// How rows come to be of one moment.
+    fn moment(&self) -> ReadMoment;
+    /// Whether a table is one of these names.
+    fn is_named(&self, table: &str, names: &[String]) -> bool;
+    /// Tables that will be read, with the bytes of their storage.
+    fn tables(&self) -> Vec<(TableToRead, u64)>;
+    /// Tables that there are, and that were not asked for.
+    fn others(&self) -> &[String];
+    /// Parts that may be read at the same time.
+    fn parts(&self) -> u64;
+    /// How far it is.
+    fn progress(&self) -> DumpProgress;
+    /// Ends it from outside.
+    fn stop(&self);
+    /// Begins the moment for so many connections; how long writers had to wait.
+    fn begin(&self, connections: usize, lease: &dyn Lease) -> Result<Duration, DumpError>;
+    /// Reads over as many connections as it has begun with.
+    fn read(&self, connections: usize, lease: &dyn Lease) -> Result<Vec<(String, TableState)>, DumpError>;
+}
+
+/// Begins and reads, unless `is_over`.
+pub fn read_unless(
+    reading: &dyn ServerReading,
+    connections: usize,
+    lease: &dyn Lease,
+    is_over: impl Fn() -> bool + Sync,
+) -> Result<Vec<(String, TableState)>, DumpError> {
+    let is_read = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_read.load(Ordering::Acquire) {
+                if is_over() {
+                    reading.stop();
+                }
+                std::thread::sleep(LOOKS_EVERY);
+            }
+        });
+        let found = reading.begin(connections, lease).and_then(|_held| reading.read(connections, lease));
+        is_read.store(true, Ordering::Release);
+        found
+    })
+}
+
+/// How often a reading looks whether all is over.
+const LOOKS_EVERY: Duration = Duration::from_millis(20);
+
+/// A server of another kind as people know it.
+pub fn kind_name(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Postgres => "PostgreSQL",
+        Protocol::MySql => "MariaDB or MySQL",
+    }
 }
 
 /// What is on one side.
@@ -58,7 +158,7 @@ pub enum TableVerdict {
     Same,
     /// Other rows, or one side has no such table or column.
     Differs,
-    /// A side could not be read for want of a right.
+    /// A side could not be read, for want of a right say.
     Unknown,
 }
 
@@ -76,19 +176,35 @@ pub struct ComparedTable {
 /// COMPAT: PostgreSQL's code of a missing right, that of row security included.
 const DENIED: &str = "42501";
 
+/// COMPAT: errors of MariaDB and MySQL about a column or a table that there is not.
+const ABSENT: [u16; 2] = [1054, 1146];
+
+impl TableState {
+    /// Whether nothing is known of its rows.
+    fn is_unknown(&self) -> bool {
+        let Self::Refused(error) = self else { return false };
+        match error {
+            DumpError::MySql(fault) => !matches!(fault, MySqlDumpFault::NoColumn(_)),
+            DumpError::Server { cause: WireError::Server(error), .. } => is_of_reading(error),
+            _ => false,
+        }
+    }
+}
+
+/// Whether an error is about the reader, and not about what there is.
+fn is_of_reading(error: &ServerError) -> bool {
+    error.number.map_or_else(|| error.sqlstate() == DENIED, |number| !ABSENT.contains(&number))
+}
+
 impl ComparedTable {
     /// Whether they are the same.
     pub fn verdict(&self) -> TableVerdict {
-        let is_denied = |state: &TableState| {
-            matches!(state, TableState::Refused(DumpError::Server { cause: wire::WireError::Server(error), .. })
-                if error.sqlstate() == DENIED)
-        };
         match (&self.expected, &self.found) {
             // The line behind the last row is none of a table's bytes.
             (TableState::Read(one), TableState::Read(other)) if (one.rows, one.sum) == (other.rows, other.sum) => {
                 TableVerdict::Same
             }
-            (one, other) if is_denied(one) || is_denied(other) => TableVerdict::Unknown,
+            (one, other) if one.is_unknown() || other.is_unknown() => TableVerdict::Unknown,
             _ => TableVerdict::Differs,
         }
     }
@@ -109,64 +225,6 @@ pub fn compare(
     compared.extend(only);
     compared.sort_by(|one, other| one.name.cmp(&other.name));
     compared
-}
-
-/// What an archive says of its tables.
-#[derive(Clone, Debug, Default)]
-pub struct ArchiveDigests {
-    /// The encoding that its rows are in; none: it is not noted.
-    pub encoding: Option<String>,
-    /// Its tables.
-    pub tables: Vec<(TableToRead, RowDigest)>,
-}
-
-/// Why an archive cannot be compared.
-#[derive(Debug, thiserror::Error)]
-pub enum NoDigests {
-    /// It has no index, or one that cannot be read.
-    #[error("read '{path}'")]
-    Read {
-        /// The index.
-        path: String,
-        /// Why not.
-        #[source]
-        cause: std::io::Error,
-    },
-    /// The index is that of another kind of database.
-    #[error("'{0}' is of MariaDB or MySQL, whose tables are not compared")]
-    OtherKind(String),
-    /// A digest that is none.
-    #[error("'{0}' has a digest that is none")]
-    Digest(String),
-}
-
-/// Indexes of PostgreSQL have no such word.
-#[derive(serde::Deserialize)]
-struct IndexKind {
-    kind: Option<String>,
-}
-
-impl ArchiveDigests {
-    /// Reads `mh.index` of an archive.
-    pub fn read(archive: &Path) -> Result<Self, NoDigests> {
-        let path = archive.join(INDEX);
-        let shown = || path.display().to_string();
-        let text = std::fs::read(&path).map_err(|cause| NoDigests::Read { path: shown(), cause })?;
-        if serde_json::from_slice::<IndexKind>(&text).is_ok_and(|index| index.kind.is_some()) {
-            return Err(NoDigests::OtherKind(shown()));
-        }
-        let index: ArchiveIndex =
-            serde_json::from_slice(&text).map_err(|cause| NoDigests::Read { path: shown(), cause: cause.into() })?;
-        let tables = index.tables.iter().map(expected).collect::<Option<Vec<_>>>();
-        let encoding = Some(index.encoding).filter(|encoding| !encoding.is_empty());
-        Ok(Self { encoding, tables: tables.ok_or_else(|| NoDigests::Digest(shown()))? })
-    }
-}
-
-fn expected(table: &ArchiveTable) -> Option<(TableToRead, RowDigest)> {
-    let sum = u128::from_str_radix(&table.digest, 16).ok()?;
-    let columns = Some(table.columns.clone()).filter(|columns| !columns.is_empty());
-    Some((TableToRead { name: table.table.clone(), columns }, RowDigest { rows: table.rows, bytes: table.bytes, sum }))
 }
 
 /// The progress of two servers that are read at the same time.
@@ -206,15 +264,5 @@ mod tests {
         let verdicts: Vec<_> = compared.iter().map(|table| (table.name.as_str(), table.verdict())).collect();
         use TableVerdict::{Differs, Same};
         assert_eq!(verdicts, [("a", Same), ("b", Differs), ("c", Differs), ("d", Differs), ("e", Differs)]);
-    }
-
-    #[test]
-    fn an_archive_without_an_index_is_an_error() {
-        let directory = tempfile::tempdir().expect("a directory");
-        assert!(matches!(ArchiveDigests::read(directory.path()), Err(NoDigests::Read { .. })));
-        std::fs::write(directory.path().join(INDEX), r#"{"version":1,"tables":[{"table":"t"}]}"#).expect("ours");
-        assert!(ArchiveDigests::read(directory.path()).is_err(), "a table without a digest");
-        std::fs::write(directory.path().join(INDEX), r#"{"version":1,"kind":"mysql","tables":[]}"#).expect("ours");
-        assert!(matches!(ArchiveDigests::read(directory.path()), Err(NoDigests::OtherKind(_))));
     }
 }

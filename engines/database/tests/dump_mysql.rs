@@ -7,6 +7,9 @@ use database::dump_mysql::{
 };
 use database::restore::{RestoreError, RestoreInto, Restored};
 use database::restore_mysql::{MySqlRestoreRequest, MySqlRestoreRun};
+use database::verify::{
+    ArchiveDigests, MySqlReadOptions, MySqlReading, ServerReading, TableVerdict, WantedTables, compare,
+};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -163,6 +166,7 @@ impl Source {
             connections: 3,
             into,
             exits_on_error: false,
+            verifies: true,
         }
     }
 
@@ -334,4 +338,32 @@ fn rows_that_the_server_leaves_out_fail_the_restore() {
     assert!(text.contains("Duplicate entry '7'") || matches!(error, RestoreError::Rows { .. }), "{text}");
     let rows = source.connection("copy").query("select count(*) from parent").expect("an answer");
     assert_eq!(rows[0][0].as_deref(), Some(&b"1"[..]), "the transaction is rolled back");
+}
+
+/// Parts that differ from the dump's, of tables of all types, add up to the same.
+#[test]
+fn rows_that_are_read_again_have_the_digests_of_the_archive() {
+    let Some(source) = Source::start(&[]) else { return };
+    let archive = source.archive("none");
+    let digests = ArchiveDigests::read(&archive).expect("it is there");
+    let wanted = WantedTables::These(digests.tables.iter().map(|(table, _)| table.clone()).collect());
+    let lock_wait = Duration::from_secs(20);
+    for (part_bytes, connections) in [(100 << 10, 3), (1 << 30, 1)] {
+        let options = MySqlReadOptions { lock: DumpLock::Auto, lock_wait, part_bytes };
+        let reading = MySqlReading::look(&source.address("root", "shop"), &wanted, options).expect("it is there");
+        let is_divided = part_bytes < 1 << 20;
+        assert_eq!(reading.parts() > reading.tables().len() as u64, is_divided);
+        let held = reading.begin(connections, lease().as_ref()).expect("the lock is had");
+        assert!(!held.is_zero(), "there are tables without transactions");
+        let states = reading.read(connections, lease().as_ref()).expect("it is read");
+        let compared = compare(digests.states(), states);
+        let differs: Vec<_> = compared.iter().filter(|table| table.verdict() != TableVerdict::Same).collect();
+        assert!(differs.is_empty() && compared.len() == digests.tables.len(), "{differs:?}");
+        let progress = reading.progress();
+        assert_eq!(
+            (progress.tables_done, progress.rows),
+            (progress.tables, digests.tables.iter().map(|(_, sum)| sum.rows).sum())
+        );
+        assert_eq!(progress.bytes, digests.tables.iter().map(|(_, sum)| sum.bytes).sum::<u64>());
+    }
 }

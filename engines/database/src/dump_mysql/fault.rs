@@ -1,4 +1,4 @@
-//! What a dump of MariaDB or MySQL demands, and is not so.
+//! What a dump or a verification of MariaDB or MySQL demands, and is not so.
 
 /// Why a dump of MariaDB or MySQL does not go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +18,12 @@ pub enum MySqlDumpFault {
     /// There is no such database, or no right to see it.
     #[error("there is no database '{0}', or no right to see it")]
     NoDatabase(String),
+    /// It is absent, or hidden.
+    #[error("there is no table '{0}', or no right to see it")]
+    Unseen(String),
+    /// A column that the other side has.
+    #[error("there is no column '{0}'")]
+    NoColumn(String),
     /// A pattern that matches nothing.
     #[error("no table matches '{0}'")]
     NoTable(String),
@@ -30,7 +36,7 @@ pub enum MySqlDumpFault {
         comment: String,
     },
     /// Its rows would not be those that were planned for.
-    #[error("'{0}' was made, altered or dropped while the dump began")]
+    #[error("'{0}' was made, altered or dropped meanwhile")]
     Changed(String),
     /// Values are not whole.
     #[error("the server cut values of '{table}' off: {warning}")]

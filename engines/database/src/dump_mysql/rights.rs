@@ -55,6 +55,16 @@ impl MySqlRights {
         self.has_everywhere(right) || self.here.contains(right) || self.here.contains(ALL)
     }
 
+    /// Whether all tables of the database can be seen and read.
+    pub fn has_all_rows(&self) -> bool {
+        self.has_here("SELECT")
+    }
+
+    /// Whether the server can be locked.
+    pub fn may_lock(&self) -> bool {
+        self.has_everywhere("RELOAD")
+    }
+
     /// Whether everything that is selected can be seen and be read at one moment.
     pub fn check(
         &self,
@@ -68,7 +78,7 @@ impl MySqlRights {
         let missing =
             |right, on: &str, without, what| Err(MySqlDumpFault::Right { right, on: on.to_owned(), without, what });
         let has_views = || catalogue.tables.iter().any(|table| table.kind == MySqlTableKind::View);
-        if selection.tables.is_empty() && !self.has_here("SELECT") {
+        if selection.tables.is_empty() && !self.has_all_rows() {
             return missing("SELECT", &on, "-t TABLE", "the others");
         }
         if selection.has_schema && has_views() && !self.has_here("SHOW VIEW") {
@@ -88,7 +98,7 @@ impl MySqlRights {
             let (right, on) = if server.is_mariadb { ("SELECT", "mysql.proc") } else { ("SHOW_ROUTINE", "*.*") };
             return missing(right, on, "--skip-routines", "procedures and functions");
         }
-        if selection.has_rows && lock != DumpLock::None && !self.has_everywhere("RELOAD") {
+        if selection.has_rows && lock != DumpLock::None && !self.may_lock() {
             return missing("RELOAD", "*.*", "--lock none", "the lock (one connection then reads one moment)");
         }
         Ok(())

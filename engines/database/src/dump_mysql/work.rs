@@ -1,22 +1,20 @@
 //! Who reads which part of which table: a queue of parts, each of which becomes a file of its own.
 
-use super::catalogue::{MySqlColumn, MySqlColumnForm, MySqlTable, text};
-use super::fault::MySqlDumpFault;
+use super::catalogue::{MySqlColumn, MySqlTable};
 use super::index::{MySqlArchivePart, MySqlArchiveTable, file_name};
+use super::lines::{LineSink, send_rows};
 use crate::dump::course::{DumpCourse, DumpStop};
 use crate::dump::frames::RowFrameWriter;
 use crate::dump::{DumpCodec, DumpError, DumpProgress};
-use crate::rows::escape;
-use crate::target::quoted;
 use crew::budget::Lease;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use wire::{Connection, RowPart};
+use wire::Connection;
 
 /// A table that is being read.
 pub struct MySqlTableWork {
@@ -33,11 +31,11 @@ struct TableState {
 }
 
 /// A part to be read.
-struct MySqlPart {
-    table: Arc<MySqlTableWork>,
+pub struct MySqlPart {
+    pub table: Arc<MySqlTableWork>,
     number: u64,
     /// What stands behind the table's name.
-    clause: String,
+    pub clause: String,
     /// It is read while the server is locked.
     is_locked: bool,
 }
@@ -119,6 +117,11 @@ impl MySqlBoard {
         self.changed.notify_all();
     }
 
+    /// More parts come after all: the lock is released.
+    pub fn more_parts_come(&self) {
+        self.state.lock().is_complete = false;
+    }
+
     /// Waits until what must be read under the lock is read, or all is over.
     pub fn wait_for_locked(&self) {
         let mut state = self.state.lock();
@@ -160,15 +163,15 @@ impl MySqlBoard {
         }
     }
 
-    /// What the index says of all tables.
-    pub fn take_tables(&self) -> Vec<MySqlArchiveTable> {
-        let tables = std::mem::take(&mut self.state.lock().tables);
-        tables.iter().map(|table| table.entry()).collect()
+    /// What the index says of all tables; their parts are taken out.
+    pub fn take_entries(&self) -> Vec<MySqlArchiveTable> {
+        let tables = self.state.lock().tables.clone();
+        tables.iter().map(|table| table.take_entry()).collect()
     }
 }
 
 impl MySqlTableWork {
-    fn entry(&self) -> MySqlArchiveTable {
+    fn take_entry(&self) -> MySqlArchiveTable {
         let mut parts = std::mem::take(&mut self.state.lock().parts);
         parts.sort_by_key(|(number, _)| *number);
         let parts: Vec<MySqlArchivePart> = parts.into_iter().map(|(_, part)| part).collect();
@@ -189,12 +192,12 @@ impl MySqlTableWork {
     }
 }
 
-/// Reads parts until there are no more.
+/// Reads parts by `read` until there are no more; what it returns is none if all is over.
 pub fn read_parts(
     board: &MySqlBoard,
-    files: &PartFiles<'_>,
     connection: &mut Connection,
     lease: &dyn Lease,
+    read: impl Fn(&mut Connection, &MySqlPart) -> Result<Option<MySqlArchivePart>, DumpError>,
 ) -> Result<(), DumpError> {
     loop {
         let before = Instant::now();
@@ -202,87 +205,38 @@ pub fn read_parts(
         board.course.waited_for_work(before);
         // While the server is locked, nobody waits for a core.
         let lease = Some(lease).filter(|_| !part.is_locked);
-        let Some(written) = board.course.with_hand(lease, || read_part(board, files, connection, &part))? else {
-            return Ok(());
-        };
-        board.is_read(&part, written);
+        let Some(read) = board.course.with_hand(lease, || read(connection, &part))? else { return Ok(()) };
+        board.is_read(&part, read);
     }
 }
 
-/// Reads a part; none if the dump is over.
-fn read_part(
-    board: &MySqlBoard,
-    files: &PartFiles<'_>,
-    connection: &mut Connection,
-    part: &MySqlPart,
-) -> Result<Option<MySqlArchivePart>, DumpError> {
-    let table = &part.table.table;
-    let name = file_name(files.database, &table.name, part.number) + files.codec.suffix();
-    let mut file = PartFile::create(files.directory.join(&name), files.codec, table)?;
-    let sql = format!("select {} from {}{}", table.select_list(), quoted(&table.name, '`'), part.clause);
-    let mut column = 0;
-    let outcome = connection.rows_out(&sql, |value| match value {
-        RowPart::Value(value) => {
-            put_value(file.writer.row(), column, table.columns.get(column), value);
-            column += 1;
-            Ok(())
-        }
-        RowPart::End => {
-            column = 0;
-            file.writer.row().push(b'\n');
-            if !file.end_row()? {
-                return Ok(());
-            }
-            board.course.came(file.taken());
-            if board.course.is_over() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
-        }
-    });
-    if board.course.is_over() {
-        return Ok(None);
-    }
-    if let Some(error) = file.failed.take() {
-        return Err(error);
-    }
-    let rows = outcome.map_err(DumpError::server(format!("read rows of '{}'", table.name)))?.rows;
-    if table.has_conversions() {
-        check_conversions(connection, table)?;
-    }
-    let counted = file.counted;
-    let written = file.finish(name)?;
-    board.course.came(written.bytes.saturating_sub(counted));
-    if written.rows != rows {
-        let message = format!("has sent {rows} rows of '{}', and {} are written", table.name, written.rows);
-        return Err(DumpError::Program { program: "the server", message });
-    }
-    Ok(Some(written))
-}
-
-/// A conversion whose value is longer than max_allowed_packet gives NULL and a warning.
-fn check_conversions(connection: &mut Connection, table: &MySqlTable) -> Result<(), DumpError> {
-    let warnings = connection.query("show warnings").map_err(DumpError::server("read warnings"))?;
-    match warnings.first() {
-        None => Ok(()),
-        Some(row) => Err(MySqlDumpFault::CutOff { table: table.name.clone(), warning: text(row, 2) }.into()),
+impl PartFiles<'_> {
+    /// Makes a file of a part; none if the dump is over.
+    pub fn write(
+        &self,
+        board: &MySqlBoard,
+        connection: &mut Connection,
+        part: &MySqlPart,
+    ) -> Result<Option<MySqlArchivePart>, DumpError> {
+        let table = &part.table.table;
+        let name = file_name(self.database, &table.name, part.number) + self.codec.suffix();
+        let mut file = PartFile::create(self.directory.join(&name), self.codec, table, &board.course)?;
+        let Some(rows) = send_rows(board, connection, part, &mut file)? else { return Ok(None) };
+        let counted = file.bytes;
+        let written = file.finish(name)?;
+        board.course.came(written.bytes.saturating_sub(counted));
+        check_count(table, rows, written.rows)?;
+        Ok(Some(written))
     }
 }
 
-fn put_value(row: &mut Vec<u8>, number: usize, column: Option<&MySqlColumn>, value: Option<&[u8]>) {
-    if number > 0 {
-        row.push(b'\t');
+/// The server's count of rows is that of the lines that came.
+pub fn check_count(table: &MySqlTable, sent: u64, came: u64) -> Result<(), DumpError> {
+    if sent == came {
+        return Ok(());
     }
-    match (value, column.map(|column| column.form)) {
-        (None, _) => row.extend_from_slice(b"\\N"),
-        (Some(value), Some(MySqlColumnForm::Hex)) => put_hex(value, row),
-        (Some(value), _) => escape(value, row),
-    }
-}
-
-fn put_hex(value: &[u8], row: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    row.reserve(2 * value.len());
-    for byte in value {
-        row.extend([DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-    }
+    let message = format!("has sent {sent} rows of '{}', and {came} have come", table.name);
+    Err(DumpError::Program { program: "the server", message })
 }
 
 /// A file of rows that is being written.
@@ -291,41 +245,38 @@ struct PartFile<'a> {
     file: File,
     writer: RowFrameWriter,
     table: &'a MySqlTable,
-    /// Uncompressed bytes of units so far, and of those that were taken account of.
+    course: &'a DumpCourse,
+    /// Uncompressed bytes of units so far.
     bytes: u64,
-    counted: u64,
-    failed: Option<DumpError>,
+}
+
+impl LineSink for PartFile<'_> {
+    fn line(&mut self) -> &mut Vec<u8> {
+        self.writer.row()
+    }
+
+    fn end_line(&mut self) -> Result<(), DumpError> {
+        let pending = self.writer.row().len() as u64;
+        let failed = |cause| DumpError::Compress { table: self.table.name.clone(), cause };
+        if self.writer.end_row().map_err(failed)? {
+            self.bytes += pending;
+            self.course.came(pending);
+            self.write_units()?;
+        }
+        Ok(())
+    }
 }
 
 impl<'a> PartFile<'a> {
-    fn create(path: PathBuf, codec: &DumpCodec, table: &'a MySqlTable) -> Result<Self, DumpError> {
+    fn create(
+        path: PathBuf,
+        codec: &DumpCodec,
+        table: &'a MySqlTable,
+        course: &'a DumpCourse,
+    ) -> Result<Self, DumpError> {
         let file = File::create_new(&path).map_err(DumpError::file("create", &path))?;
         let writer = RowFrameWriter::new(codec, &table.name)?;
-        Ok(Self { path, file, writer, table, bytes: 0, counted: 0, failed: None })
-    }
-
-    /// A row is complete; true if a unit was written. What failed is in `failed`.
-    fn end_row(&mut self) -> io::Result<bool> {
-        let pending = self.writer.row().len() as u64;
-        let outcome = self.writer.end_row().map_err(|cause| self.compress_failed(cause));
-        let is_full = self.keep(outcome)?;
-        if is_full {
-            self.bytes += pending;
-            let outcome = self.write_units();
-            self.keep(outcome)?;
-        }
-        Ok(is_full)
-    }
-
-    fn keep<T>(&mut self, outcome: Result<T, DumpError>) -> io::Result<T> {
-        outcome.map_err(|error| {
-            self.failed = Some(error);
-            io::ErrorKind::Interrupted.into()
-        })
-    }
-
-    fn compress_failed(&self, cause: codec::error::CodecError) -> DumpError {
-        DumpError::Compress { table: self.table.name.clone(), cause }
+        Ok(Self { path, file, writer, table, course, bytes: 0 })
     }
 
     fn write_units(&mut self) -> Result<(), DumpError> {
@@ -333,13 +284,6 @@ impl<'a> PartFile<'a> {
         self.file.write_all(units).map_err(DumpError::file("write", &self.path))?;
         units.clear();
         Ok(())
-    }
-
-    /// Uncompressed bytes since the last call.
-    fn taken(&mut self) -> u64 {
-        let new = self.bytes - self.counted;
-        self.counted = self.bytes;
-        new
     }
 
     /// Writes the rest. A file without a row is removed: not every decompressor takes an empty one.
@@ -360,28 +304,5 @@ impl<'a> PartFile<'a> {
             stored: sum(|frame| frame.stored),
             frames: rest.frames,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_what_load_data_reads() {
-        let column = |form| MySqlColumn { form, ..MySqlColumn::default() };
-        let (plain, binary) = (column(MySqlColumnForm::Text), column(MySqlColumnForm::Hex));
-        let mut row = Vec::new();
-        let values: [(_, Option<&[u8]>); 5] = [
-            (&plain, Some(b"a\tb\nc\\")),
-            (&plain, None),
-            (&binary, Some(b"\0\xff\n")),
-            (&binary, None),
-            (&plain, Some(b"")),
-        ];
-        for (number, (column, value)) in values.into_iter().enumerate() {
-            put_value(&mut row, number, Some(column), value);
-        }
-        assert_eq!(row, b"a\\tb\\nc\\\\\t\\N\t00FF0A\t\\N\t");
     }
 }

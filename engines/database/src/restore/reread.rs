@@ -3,15 +3,13 @@
 use super::board::RestoreBoard;
 use super::tables::{RestoreTable, RowSource};
 use super::{RestoreError, RestoreFault, RestoreRequest};
-use crate::verify::{ArchiveDigests, PostgresReading, TableState, TableVerdict, WantedTables, compare};
+use crate::verify::{ArchiveDigests, PostgresReading, TableState, TableVerdict, WantedTables, compare, read_unless};
 use crew::budget::Lease;
 use std::collections::HashSet;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// Bytes of the server's storage that a connection reads at a time.
-const PART_BYTES: u64 = 32 << 20;
+pub const PART_BYTES: u64 = 32 << 20;
 
 /// Reads all tables again that `mh.index` has; those that differ.
 pub fn differences(
@@ -27,23 +25,14 @@ pub fn differences(
     archive.tables.retain(|(table, _)| restored.contains(table.name.as_str()));
     let wanted = WantedTables::These(archive.tables.iter().map(|(table, _)| table.clone()).collect());
     let reading = PostgresReading::look(&request.address, &wanted, archive.encoding.as_deref(), PART_BYTES)?;
-    let is_read = AtomicBool::new(false);
-    let found = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_read.load(Ordering::Acquire) {
-                if board.is_over() {
-                    reading.stop();
-                }
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        });
-        let found = reading.read(request.connections, lease);
-        is_read.store(true, Ordering::Release);
-        found
-    })?;
-    let expected = archive.tables.iter().map(|(table, digest)| (table.name.clone(), TableState::Read(*digest)));
-    let differs = compare(expected, found).into_iter().filter(|table| table.verdict() != TableVerdict::Same);
-    Ok(differs.map(|table| RestoreFault { message: difference(&table.found), what: table.name }).collect())
+    let found = read_unless(&reading, request.connections, lease, || board.is_over())?;
+    Ok(faults(&archive, found))
+}
+
+/// Tables that are not what the archive says.
+pub fn faults(archive: &ArchiveDigests, found: Vec<(String, TableState)>) -> Vec<RestoreFault> {
+    let differs = compare(archive.states(), found).into_iter().filter(|table| table.verdict() != TableVerdict::Same);
+    differs.map(|table| RestoreFault { message: difference(&table.found), what: table.name }).collect()
 }
 
 fn difference(found: &TableState) -> String {

@@ -1,8 +1,7 @@
-//! The rows of a PostgreSQL: read by the statements of a dump, in parts, by connections of one snapshot. Another kind of server gets a file
-//! beside this one, with the same three steps: look, read, compare by `RowDigest`.
+//! The rows of a PostgreSQL: read by the statements of a dump, in parts, by connections of one snapshot.
 
 use super::digest::RowDigester;
-use super::{RowDigest, TableState, TableToRead};
+use super::{ColumnsToRead, ReadMoment, RowDigest, ServerReading, TableState, TableToRead, WantedTables};
 use crate::dump::{
     Catalogue, CopyOut, DumpClocks, DumpError, DumpProgress, DumpSession, TableDivision, connect, text_of,
 };
@@ -36,21 +35,10 @@ pub struct PostgresReading {
     board: ReadingBoard,
 }
 
-/// Which tables.
-#[derive(Clone, Debug)]
-pub enum WantedTables {
-    /// All of the database.
-    All,
-    /// All of these names, with their schema or without it.
-    Named(Vec<String>),
-    /// Those of the other side.
-    These(Vec<TableToRead>),
-}
-
 impl WantedTables {
     /// Of a database whose tables have these columns.
     fn of(&self, columns: &BTreeMap<String, String>) -> Vec<TableToRead> {
-        let own = |name: &String| TableToRead { name: name.clone(), columns: None };
+        let own = |name: &String| TableToRead { name: name.clone(), columns: ColumnsToRead::Own };
         match self {
             Self::All => columns.keys().map(own).collect(),
             Self::Named(names) => columns.keys().filter(|name| is_named(name, names)).map(own).collect(),
@@ -135,7 +123,10 @@ impl PostgresReading {
             };
             others.remove(own);
             found.push(ReadTable {
-                columns: table.columns.unwrap_or_else(|| columns[own].clone()),
+                columns: match table.columns {
+                    ColumnsToRead::List(list) => list,
+                    ColumnsToRead::Own | ColumnsToRead::Names(_) => columns[own].clone(),
+                },
                 name: table.name,
                 division: catalogue.divide(stored, part_bytes),
                 stored: stored.bytes,
@@ -148,95 +139,6 @@ impl PostgresReading {
         let others = others.into_iter().collect();
         let (address, leader) = (address.clone(), Mutex::new(leader));
         Ok(Self { address, leader, session, snapshot, encoding, tables: found, missing, others, board })
-    }
-
-    /// Tables that there are, and that were not asked for.
-    pub fn others(&self) -> &[String] {
-        &self.others
-    }
-
-    /// Tables that will be read, largest first, with the bytes of their storage.
-    pub fn tables(&self) -> impl Iterator<Item = (TableToRead, u64)> {
-        let table = |table: &ReadTable| TableToRead { name: table.name.clone(), columns: Some(table.columns.clone()) };
-        self.tables.iter().map(move |found| (table(found), found.stored))
-    }
-
-    /// Bytes of storage that will be read.
-    pub fn stored(&self) -> u64 {
-        self.tables.iter().map(|table| table.stored).sum()
-    }
-
-    /// Parts that may be read at the same time.
-    pub fn parts(&self) -> u64 {
-        self.tables.iter().map(|table| table.division.parts()).sum()
-    }
-
-    /// What the server calls its version.
-    pub fn server_version(&self) -> String {
-        self.leader.lock().server_version().to_owned()
-    }
-
-    /// The encoding that rows are read in.
-    pub fn encoding(&self) -> Result<String, DumpError> {
-        match &self.encoding {
-            Some(encoding) => Ok(encoding.clone()),
-            None => crate::dump::encoding(&mut self.leader.lock()),
-        }
-    }
-
-    /// How far it is.
-    pub fn progress(&self) -> DumpProgress {
-        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        DumpProgress {
-            tables: self.tables.len() as u64,
-            tables_done: count(&self.board.tables_done),
-            rows: count(&self.board.rows),
-            bytes: count(&self.board.bytes),
-            stored_done: count(&self.board.stored_done),
-            stored: self.stored(),
-            written: 0,
-            at_work: count(&self.board.at_work),
-            clocks: *self.board.clocks.lock(),
-        }
-    }
-
-    /// Ends it from outside.
-    pub fn stop(&self) {
-        self.board.is_interrupted.store(true, Ordering::SeqCst);
-        self.board.end();
-    }
-
-    /// Reads over so many connections.
-    pub fn read(&self, connections: usize, lease: &dyn Lease) -> Result<Vec<(String, TableState)>, DumpError> {
-        let parts: Vec<(usize, u64)> = self
-            .tables
-            .iter()
-            .enumerate()
-            .flat_map(|(at, table)| (0..table.division.parts()).map(move |part| (at, part)))
-            .collect();
-        std::thread::scope(|scope| {
-            for _ in 0..connections {
-                scope.spawn(|| {
-                    if let Err(error) = self.read_parts(&parts, lease) {
-                        self.board.failed.lock().get_or_insert(error);
-                        self.board.end();
-                    }
-                });
-            }
-        });
-        if self.board.is_interrupted.load(Ordering::SeqCst) {
-            return Err(DumpError::Interrupted);
-        }
-        if let Some(error) = self.board.failed.lock().take() {
-            return Err(error);
-        }
-        let state = |table: &ReadTable| {
-            let mut state = table.state.lock();
-            let read = TableState::Read(state.digest);
-            (table.name.clone(), state.refused.take().map_or(read, TableState::Refused))
-        };
-        let missing = self.missing.iter().map(|name| (name.clone(), TableState::Missing));
-        Ok(self.tables.iter().map(state).chain(missing).collect())
     }
 
     fn read_parts(&self, parts: &[(usize, u64)], lease: &dyn Lease) -> Result<(), DumpError> {
@@ -332,6 +234,95 @@ impl PostgresReading {
         clocks.reading += begin.elapsed();
         clocks.computing += Duration::from_nanos(thread_cpu_ns().saturating_sub(cpu_before));
         done
+    }
+}
+
+impl ServerReading for PostgresReading {
+    fn server(&self) -> String {
+        format!("PostgreSQL {}", self.leader.lock().server_version())
+    }
+
+    fn encoding(&self) -> Option<String> {
+        self.encoding.clone().or_else(|| crate::dump::encoding(&mut self.leader.lock()).ok())
+    }
+
+    fn moment(&self) -> ReadMoment {
+        ReadMoment::Shared
+    }
+
+    fn is_named(&self, table: &str, names: &[String]) -> bool {
+        is_named(table, names)
+    }
+
+    fn tables(&self) -> Vec<(TableToRead, u64)> {
+        let columns = |table: &ReadTable| ColumnsToRead::List(table.columns.clone());
+        let table = |table: &ReadTable| TableToRead { name: table.name.clone(), columns: columns(table) };
+        self.tables.iter().map(|found| (table(found), found.stored)).collect()
+    }
+
+    fn others(&self) -> &[String] {
+        &self.others
+    }
+
+    fn parts(&self) -> u64 {
+        self.tables.iter().map(|table| table.division.parts()).sum()
+    }
+
+    fn progress(&self) -> DumpProgress {
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        DumpProgress {
+            tables: self.tables.len() as u64,
+            tables_done: count(&self.board.tables_done),
+            rows: count(&self.board.rows),
+            bytes: count(&self.board.bytes),
+            stored_done: count(&self.board.stored_done),
+            stored: self.tables.iter().map(|table| table.stored).sum(),
+            written: 0,
+            at_work: count(&self.board.at_work),
+            clocks: *self.board.clocks.lock(),
+        }
+    }
+
+    fn stop(&self) {
+        self.board.is_interrupted.store(true, Ordering::SeqCst);
+        self.board.end();
+    }
+
+    /// The snapshot is there since the look, and nobody waited.
+    fn begin(&self, _connections: usize, _lease: &dyn Lease) -> Result<Duration, DumpError> {
+        Ok(Duration::ZERO)
+    }
+
+    fn read(&self, connections: usize, lease: &dyn Lease) -> Result<Vec<(String, TableState)>, DumpError> {
+        let parts: Vec<(usize, u64)> = self
+            .tables
+            .iter()
+            .enumerate()
+            .flat_map(|(at, table)| (0..table.division.parts()).map(move |part| (at, part)))
+            .collect();
+        std::thread::scope(|scope| {
+            for _ in 0..connections {
+                scope.spawn(|| {
+                    if let Err(error) = self.read_parts(&parts, lease) {
+                        self.board.failed.lock().get_or_insert(error);
+                        self.board.end();
+                    }
+                });
+            }
+        });
+        if self.board.is_interrupted.load(Ordering::SeqCst) {
+            return Err(DumpError::Interrupted);
+        }
+        if let Some(error) = self.board.failed.lock().take() {
+            return Err(error);
+        }
+        let state = |table: &ReadTable| {
+            let mut state = table.state.lock();
+            let read = TableState::Read(state.digest);
+            (table.name.clone(), state.refused.take().map_or(read, TableState::Refused))
+        };
+        let missing = self.missing.iter().map(|name| (name.clone(), TableState::Missing));
+        Ok(self.tables.iter().map(state).chain(missing).collect())
     }
 }
 

@@ -74,7 +74,7 @@ fn first_of_postgres(args: &DbRestoreArgs) -> Option<String> {
     if !args.passed.selection.sections().is_empty() {
         return Some("--section".to_owned());
     }
-    let flags = [("--vacuum", args.vacuum), ("--verify", args.verify), ("--memory", args.memory.is_some())];
+    let flags = [("--vacuum", args.vacuum), ("--memory", args.memory.is_some())];
     if let Some((name, _)) = flags.into_iter().find(|(_, is_set)| *is_set) {
         return Some(name.to_owned());
     }
@@ -113,7 +113,10 @@ fn plan(
         "of these sessions alone: the source had checked",
     );
     list_tables(&mut plan, archive);
-    plan.choose("verification", "rows", "each frame's hash, and the server's count of rows of each file");
+    match args.verify {
+        true => plan.choose("verification", "full", "all rows are read again, and compared with the archive's hashes"),
+        false => plan.choose("verification", "rows", "each frame's hash, and the server's count of rows of each file"),
+    }
     plan.choose("interruption", "--resume goes on", "each file is noted in the table mh_restore_* until all is done");
     plan.choose("database", plan::into(args.into()), "by the command line");
     mh_kit::sharing::explain(&mut plan);
@@ -159,6 +162,7 @@ fn carry_out(
         connections: job.connections,
         into: args.into(),
         exits_on_error: args.exit_on_error,
+        verifies: args.verify,
     };
     let (begin, cpu_before) = (Instant::now(), process_cpu_ns());
     let outcome = run.run(&request, lease.as_ref());

@@ -1,6 +1,7 @@
 //! The command line of `mh db verify`.
 
 use crate::db::connect::ConnectArgs;
+use crate::db::mysql_lock::LockArg;
 use clap::Args;
 use mh_kit::shared_args::{ReportFormat, StandingArgs, parse_hands};
 use std::path::PathBuf;
@@ -8,14 +9,16 @@ use std::path::PathBuf;
 /// Examples in the help.
 pub const EXAMPLES: &str = "Examples:\n  mh db verify -d postgres:///copy shop.dump                    a restored archive\n  \
     mh db verify postgres:///shop postgres://me@new/shop          two servers\n  \
+    mh db verify -d mariadb://me@db/copy shop.dump                MariaDB or MySQL\n  \
     mh db verify -d copy --pg shop.dump -t orders -q              one table, differences only\n  \
     mh db verify -d copy --pg shop.dump --explain                 how much would be read\n\n\
     Exit codes: 0 all tables are the same, 1 some differ, 2 one side cannot be read, 130 interrupted";
 
-/// Compare the rows of a PostgreSQL with an archive of mh db dump, or with those of another server
+/// Compare the rows of a server with an archive of mh db dump, or with those of another server
 ///
-/// Reads all rows again over many connections of one snapshot, and adds their hashes up. The sums do not depend on the order of rows, so
-/// that they are the same on another server and of another version. Nothing is written on either side.
+/// Reads all rows again over many connections of one moment, and adds their hashes up. The sums do not depend on the order of rows, so
+/// that they are the same on another server and of another version. Nothing is written on either side. Both sides are of PostgreSQL, or
+/// both of MariaDB or MySQL.
 #[derive(Args, Debug)]
 pub struct DbVerifyArgs {
     /// An archive's directory, or a database as with -d; two sides in all
@@ -27,12 +30,18 @@ pub struct DbVerifyArgs {
     pub other: Option<PathBuf>,
 
     /// Compare this table only, with its schema or without it
+    ///
+    /// For MariaDB and MySQL, * and ? match any letters and one letter.
     #[arg(short = 't', long = "table", value_name = "TABLE")]
     pub tables: Vec<String>,
 
     /// Read rows over at most N connections a server (default, and 0: a connection for each core)
     #[arg(short = 'j', long = "jobs", visible_alias = "connections", alias = "threads", value_name = "N", value_parser = parse_hands)]
     pub connections: Option<usize>,
+
+    /// MariaDB and MySQL: lock of the moment that all connections see: auto, flush (FLUSH TABLES WITH READ LOCK) or none (default: auto)
+    #[arg(long, value_enum, value_name = "LOCK", hide_short_help = true)]
+    pub lock: Option<LockArg>,
 
     /// Print the plan with its cost and do nothing
     #[arg(long)]

@@ -14,6 +14,8 @@ pub struct VerifyEnd<'a> {
     pub progress: &'a DumpProgress,
     /// Connections to both sides.
     pub connections: usize,
+    /// The longest that writers to a server had to wait; none: they had not to.
+    pub locked: Option<Duration>,
     /// How long it took.
     pub wall: Duration,
     /// Whose hands they were.
@@ -38,6 +40,7 @@ pub fn text(end: &VerifyEnd<'_>, format: ReportFormat) -> String {
             rows: progress.rows,
             row_bytes: progress.bytes,
             connections: end.connections,
+            locked_ns: end.locked.map(nanoseconds),
             wall_ns: nanoseconds(end.wall),
             client_cpu_ns: nanoseconds(progress.clocks.computing),
             bound_by,
@@ -54,6 +57,9 @@ pub fn text(end: &VerifyEnd<'_>, format: ReportFormat) -> String {
         counted(end.connections as u64, "connection"),
         terminal::duration(progress.clocks.computing)
     );
+    if let Some(locked) = end.locked {
+        text += &format!("the server was locked for {}\n", terminal::duration(locked));
+    }
     if let Some(hands) = end.hands_from {
         text += &format!("cores: {hands}\n");
     }
@@ -86,6 +92,9 @@ struct JsonVerify<'a> {
     rows: u64,
     row_bytes: u64,
     connections: usize,
+    /// None: no server was locked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    locked_ns: Option<u64>,
     wall_ns: u64,
     client_cpu_ns: u64,
     bound_by: &'static str,

@@ -1,6 +1,7 @@
 //! Options of a dump that are MariaDB's and MySQL's alone, spelled as their own programs have them; and which of the others are not theirs.
 
-use clap::{Args, ValueEnum};
+use crate::db::mysql_lock::LockArg;
+use clap::Args;
 use database::dump_mysql::DumpLock;
 use std::ffi::OsString;
 use std::time::Duration;
@@ -30,19 +31,8 @@ pub struct MySqlDumpArgs {
     skip_events: bool,
 }
 
-/// How all connections come to see one moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LockArg {
-    /// BACKUP STAGE if the server has it, else FLUSH TABLES WITH READ LOCK
-    Auto,
-    /// FLUSH TABLES WITH READ LOCK
-    Flush,
-    /// None: one connection sees one moment, several do not
-    None,
-}
-
 /// For a lock to be had, unless `--lock-wait-timeout` says otherwise: whoever writes waits behind it.
-const LOCK_WAIT: Duration = Duration::from_secs(30);
+pub const LOCK_WAIT: Duration = Duration::from_secs(30);
 
 /// What pg_dump's options mean to MariaDB as well.
 const OF_BOTH: [&str; 8] = [
@@ -59,11 +49,7 @@ const OF_BOTH: [&str; 8] = [
 impl MySqlDumpArgs {
     /// The lock that is meant.
     pub fn lock(&self) -> DumpLock {
-        match self.lock {
-            None | Some(LockArg::Auto) => DumpLock::Auto,
-            Some(LockArg::Flush) => DumpLock::Flush,
-            Some(LockArg::None) => DumpLock::None,
-        }
+        LockArg::meant(self.lock)
     }
 
     /// Whether triggers, routines and events are dumped.

@@ -3,10 +3,10 @@
 use super::programs::FoundProgram;
 use crate::db::dump::args::DbDumpArgs;
 use crate::db::dump::plan::{ConnectionRoom, connections, list_tables, place};
+use crate::db::mysql_lock;
 use crew::plan::Plan;
 use database::dump::DumpCodec;
 use database::dump_mysql::{DumpLockKind, MySqlSource};
-use mh_kit::report::counted;
 
 /// Sessions besides those that read rows: the lock's, the one that holds tables, mariadb-dump's.
 const OTHER_CONNECTIONS: u64 = 3;
@@ -68,7 +68,7 @@ pub fn plan(args: &DbDumpArgs, circumstances: MySqlCircumstances<'_>) -> Result<
     };
     plan.choose("connections", connections.to_string(), reason);
     plan.choose("verification", "rows", "rows are counted and hashed; mh.index has both");
-    plan.choose("lock", source.lock.name(), lock_reason(source, connections));
+    plan.choose("lock", source.lock.name(), mysql_lock::reason(source.lock, source.locked, connections));
     plan.choose("DDL", "waits", "each connection has touched each table, and holds it until the dump ends");
     list_tables(&mut plan, "", &source.tables);
     mh_kit::sharing::explain(&mut plan);
@@ -76,32 +76,8 @@ pub fn plan(args: &DbDumpArgs, circumstances: MySqlCircumstances<'_>) -> Result<
     Ok(MySqlDumpJob { plan, name, program, codec, connections, is_server_here, warnings })
 }
 
-fn lock_reason(source: &MySqlSource, connections: usize) -> String {
-    let blocked = match source.lock {
-        DumpLockKind::BackupStage => "commits and DDL wait",
-        DumpLockKind::Flush => "writes and DDL wait",
-        DumpLockKind::Nothing if connections == 1 => return "one connection sees one moment".to_owned(),
-        DumpLockKind::Nothing => return "each connection sees a moment of its own".to_owned(),
-    };
-    match source.locked {
-        (0, _) => format!("{blocked} while all connections begin their snapshots and touch each table"),
-        (count, bytes) => format!(
-            "{blocked} until {} without transactions ({}) are read",
-            counted(count, "table"),
-            terminal::bytes(bytes)
-        ),
-    }
-}
-
 fn warnings(source: &MySqlSource, connections: usize) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if source.lock == DumpLockKind::Nothing && connections > 1 {
-        warnings.push("without a lock, the connections see different moments: rows may not agree (-j1)".to_owned());
-    }
-    if source.lock == DumpLockKind::Nothing && source.locked.0 > 0 {
-        let tables = counted(source.locked.0, "table");
-        warnings.push(format!("{tables} without transactions may change while they are read"));
-    }
+    let mut warnings = mysql_lock::warnings(source.lock, source.locked, connections);
     if let Some(first) = source.versioned.first() {
         let others = source.versioned.len() - 1;
         let more = if others > 0 { format!(" and {} more", terminal::integer(others as u64)) } else { String::new() };
