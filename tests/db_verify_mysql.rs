@@ -160,13 +160,14 @@ fn each_side_is_of_one_moment() {
     let Some(source) = MariaDbPlace::start(&[]) else { return };
     let make = "create table a (id int primary key, n int, pad char(200)); insert into a select seq, 0, 'x' from seq_1_to_20000; \
         create table b like a; insert into b select * from a; create table c like a; alter table c engine = MyISAM; insert into c select * from a; \
-        \ndelimiter //\ncreate procedure work() repeat start transaction; update a set n = n + 1 where id < 50; \
-        update b set n = n + 1 where id < 50; commit; until false end repeat //";
+        \ndelimiter //\ncreate procedure work() repeat start transaction; update a set n = n + 1 where id = 1; \
+        update b set n = n + 1 where id = 1; commit; until false end repeat //";
     source.sql("shop", make);
     let mut writer = source.session("call work()");
     wait_until("it writes", || source.sql("shop", "select n > 3 from a where id = 1") == "1");
     let root = source.address("root");
-    for lock in ["auto", "flush"] {
+    // Without a lock, about one side in four has two moments.
+    for lock in ["auto", "flush"].repeat(10) {
         let outcome = verify(&source, &["--json", "-j3", "--lock", lock, &root, &root]);
         let objects = objects(&outcome);
         assert_eq!(objects.len(), 3, "{}", said(&outcome));
