@@ -4,7 +4,6 @@ use super::RestoreTableJob;
 use crate::restore::{RestoreClocks, RestoreError, RestoreFault, RestorePhase, RestoreProgress};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wire::{Canceller, Connection};
 
@@ -25,12 +24,12 @@ pub enum MySqlRestoreJob {
 pub struct MySqlRestoreBoard {
     state: Mutex<State>,
     changed: Condvar,
-    is_over: AtomicBool,
     cancellers: Mutex<Vec<Canceller>>,
 }
 
 #[derive(Default)]
 struct State {
+    is_over: bool,
     stop: Option<RestoreError>,
     faults: Vec<RestoreFault>,
     parts: VecDeque<(usize, usize)>,
@@ -48,13 +47,15 @@ impl MySqlRestoreBoard {
 
     /// Whether there is nothing left to do, by success or not.
     pub fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Acquire)
+        self.state.lock().is_over
     }
 
     /// Ends it; the first reason stands.
     pub fn stop(&self, error: RestoreError) {
-        self.state.lock().stop.get_or_insert(error);
-        self.is_over.store(true, Ordering::Release);
+        let mut state = self.state.lock();
+        state.stop.get_or_insert(error);
+        state.is_over = true;
+        drop(state);
         self.changed.notify_all();
         for canceller in std::mem::take(&mut *self.cancellers.lock()) {
             let _ends_by_itself_then = canceller.cancel(CANCEL);
@@ -112,7 +113,7 @@ impl MySqlRestoreBoard {
     pub fn next(&self) -> Option<MySqlRestoreJob> {
         let mut state = self.state.lock();
         loop {
-            if self.is_over() {
+            if state.is_over {
                 return None;
             }
             let keys = state.keys.pop_front().map(|table| MySqlRestoreJob::Keys { table });
@@ -166,5 +167,25 @@ impl State {
             true => self.keys.push_back(table),
             false => self.progress.tables_done += 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dump_mysql::{MySqlArchivePart, MySqlArchiveTable};
+
+    #[test]
+    fn a_stop_ends_those_that_wait_for_the_last_file_of_another() {
+        let (entry, part) = (MySqlArchiveTable::default(), MySqlArchivePart::default());
+        let board = MySqlRestoreBoard::default();
+        board.set_tables(&[RestoreTableJob { entry: &entry, parts: vec![&part], statement: None }]);
+        board.next().expect("a file");
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| board.next());
+            board.stop(RestoreError::Interrupted);
+            assert_eq!(waiting.join().expect("it does not panic"), None);
+        });
+        assert!(board.is_over() && board.end().is_err());
     }
 }
