@@ -168,3 +168,127 @@ fn a_statement_that_is_refused_is_reported_and_the_others_are_carried_out() {
     assert_eq!(strict.exit, Exit::Code(1), "{}", said(&strict));
     assert_eq!(source.sql("mysql", "select count(*) from information_schema.views where table_schema = 'other'"), "0");
 }
+
+/// Waits until a restore is at a statement, and kills it.
+fn kill_at(source: &MariaDbPlace, words: &[&str], statement: &str) {
+    let mut running = source.start_restore("copy", words);
+    let find = format!("select id from information_schema.processlist where info like '{statement}%' limit 1");
+    let mut connection = String::new();
+    wait_until("it is at the statement", || {
+        connection = source.sql("mysql", &find);
+        !connection.is_empty()
+    });
+    let pid = i32::try_from(running.child.id()).ok().and_then(Pid::from_raw).expect("a PID");
+    kill_process(pid, Signal::KILL).expect("it runs");
+    running.end();
+    source.sql("mysql", &format!("kill {connection}"));
+    wait_until("connections end", || source.is_alone());
+}
+
+/// Has a restore wait in a file of the archive, before this text. Returns what puts the file right.
+fn wait_before(source: &MariaDbPlace, file: &str, text: &str) -> impl FnOnce() + use<> {
+    let path = source.place.path("d").join(file);
+    let good = std::fs::read_to_string(&path).expect("ours");
+    let bad = good.replacen(text, &format!("select sleep(600);\n{text}"), 1);
+    assert_ne!(bad, good);
+    std::fs::write(&path, bad).expect("ours");
+    move || std::fs::write(path, good).expect("ours")
+}
+
+#[test]
+fn what_was_there_before_is_neither_dropped_nor_replaced() {
+    let Some(source) = dumped(SCHEMA, &[]) else { return };
+    source.sql("copy", "create table events (mine int); insert into events values (7); create view seen as select 1");
+    for (name, what) in [("events", "table"), ("seen", "view")] {
+        for words in [["--into-existing"], ["--resume"]] {
+            let outcome = source.restore_into("copy", &words);
+            assert_eq!(outcome.exit, Exit::Code(2), "{words:?}: {}", said(&outcome));
+        }
+        let outcome = source.restore_into("copy", &["--into-existing"]);
+        let text = format!("the database has the {what} '{name}' already");
+        assert!(said(&outcome).contains(&text) && said(&outcome).contains("--clean"), "{}", said(&outcome));
+        assert_eq!(source.sql("copy", &format!("select * from {name}")), if name == "seen" { "1" } else { "7" });
+        source.sql("copy", &format!("drop {what} {name}"));
+    }
+    source.sql("copy", "create procedure report() select 2");
+    let outcome = source.restore_into("copy", &[]);
+    assert_eq!(outcome.exit, Exit::Code(2), "{}", said(&outcome));
+    assert!(said(&outcome).contains("the procedure 'report' already"), "{}", said(&outcome));
+    assert_eq!(source.sql("copy", "show tables"), "");
+}
+
+#[test]
+fn one_that_goes_on_drops_only_what_it_has_made() {
+    let Some(source) = dumped(SCHEMA, &[]) else { return };
+    source.sql("copy", "create table mine (a int); insert into mine values (1)");
+    let mend = wait_before(&source, "schema.sql", "CREATE TABLE `parent`");
+    kill_at(&source, &["--into-existing"], "select sleep");
+    mend();
+    // Of a name in the archive, but the restore had not come to it; and rows that are not the restore's.
+    source.sql("copy", "create table parent (id int primary key); insert into parent values (7)");
+    source.sql("copy", "insert into old values ('mine')");
+    let outcome = source.restore_into("copy", &["--resume"]);
+    assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
+    assert!(said(&outcome).contains("'old' already exists"), "{}", said(&outcome));
+    assert_eq!(source.sql("copy", "select * from parent; select * from old; select * from mine"), "7\nmine\n1");
+    source.sql("copy", "drop table old");
+    let outcome = source.restore_into("copy", &["--resume"]);
+    assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
+    assert!(said(&outcome).contains("'parent' already exists"), "{}", said(&outcome));
+    source.sql("copy", "set foreign_key_checks = 0; drop table parent");
+    let outcome = source.restore_into("copy", &["--resume"]);
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+    assert_eq!(source.sql("copy", "select * from mine"), "1");
+    source.sql("copy", "drop table mine");
+    assert_eq!(source.content("copy"), source.content("shop"));
+}
+
+#[test]
+fn rows_before_a_restore_stay_in_a_table_without_transactions() {
+    let Some(source) = dumped(SCHEMA, &[]) else { return };
+    source.sql("copy", "create table old like shop.old; insert into old values ('mine')");
+    let words = ["-a", "-t", "old", "--into-existing"];
+    let mut lock = source.session("lock tables copy.old read; select sleep(600)");
+    wait_until("it is locked", || {
+        source.sql("mysql", "select count(*) from information_schema.processlist where info like 'select sleep%'")
+            == "1"
+    });
+    let running = |like: &str| {
+        format!("select id from information_schema.processlist where info like '{like}%' and id <> connection_id()")
+    };
+    let mut restore = source.start_restore("copy", &words);
+    wait_until("it waits for the lock", || !source.sql("mysql", &running("load data")).is_empty());
+    let pid = i32::try_from(restore.child.id()).ok().and_then(Pid::from_raw).expect("a PID");
+    kill_process(pid, Signal::KILL).expect("it runs");
+    restore.end();
+    source.sql("mysql", &format!("kill {}", source.sql("mysql", &running("load data"))));
+    source.sql("mysql", &format!("kill {}", source.sql("mysql", &running("select sleep"))));
+    lock.end();
+    wait_until("connections end", || source.is_alone());
+    let resumed = ["-a", "-t", "old", "--resume"];
+    source.sql("copy", "insert into old values ('later')");
+    let outcome = source.restore_into("copy", &resumed);
+    assert_eq!(outcome.exit, Exit::Code(2), "{}", said(&outcome));
+    assert!(said(&outcome).contains("'old' had 1 rows before the interrupted restore"), "{}", said(&outcome));
+    source.sql("copy", "delete from old where word = 'later'");
+    let outcome = source.restore_into("copy", &resumed);
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+    assert_eq!(source.sql("copy", "select group_concat(word order by 1) from old"), "mine,sesame");
+}
+
+#[test]
+fn a_refused_statement_is_reported_again_by_one_that_goes_on() {
+    let Some(source) = dumped(SCHEMA, &[]) else { return };
+    let path = source.place.path("d/routines.sql");
+    let text = std::fs::read_to_string(&path).expect("ours").replace("select 1\n", "selec 1\n");
+    std::fs::write(&path, text).expect("ours");
+    let mend = wait_before(&source, "triggers.sql", "DELIMITER ;;");
+    kill_at(&source, &[], "select sleep");
+    mend();
+    let outcome = source.restore_into("copy", &["--resume"]);
+    assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
+    assert!(said(&outcome).contains("PROCEDURE `report`") && said(&outcome).contains("syntax"), "{}", said(&outcome));
+    let others = "select (select count(*) from information_schema.views where table_schema = 'copy') + \
+        (select count(*) from information_schema.triggers where trigger_schema = 'copy')";
+    assert_eq!(source.sql("mysql", others), "2");
+}

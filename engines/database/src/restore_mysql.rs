@@ -4,13 +4,16 @@
 mod board;
 mod ledger;
 mod load;
+mod objects;
 mod reread;
 mod statements;
 
 use crate::dump::archive::INDEX;
 use crate::dump_mysql::catalogue::text;
 use crate::dump_mysql::selection::matches;
-use crate::dump_mysql::{MySqlArchive, MySqlArchivePart, MySqlArchiveTable, MySqlServer, database_of, session};
+use crate::dump_mysql::{
+    MySqlArchive, MySqlArchivePart, MySqlArchiveTable, MySqlDumpFault, MySqlServer, database_of, session,
+};
 use crate::load::WaitTally;
 use crate::restore::{RestoreClocks, RestoreError, RestoreFault, RestoreInto, RestorePhase, RestoreProgress, Restored};
 use crate::target::{literal, quoted};
@@ -18,6 +21,7 @@ use board::{MySqlRestoreBoard, MySqlRestoreJob};
 use crew::budget::Lease;
 use ledger::MySqlLedger;
 use load::{Loader, existing_keys, foreign_keys, takes_files};
+use objects::{MadeObject, clean, drop_own, entry_of, refuse_present};
 use statements::{MadeKind, Statements, TableStatement, made};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -153,7 +157,7 @@ impl MySqlRestoreRun {
         let mut leader = open(&request.address, &self.board)?;
         be_alone(&mut leader, database)?;
         let schema = Schema::read(request, &archive)?;
-        let (ledger, goes_on) = begin(&mut leader, request, &archive, database, &schema)?;
+        let (ledger, goes_on) = begin(&mut leader, request, database, &schema)?;
         let mut running = Running { request, database, leader, ledger, goes_on };
         self.before(&mut running, &schema)?;
         let rows_before = self.rows_and_keys(&mut running, &schema, lease)?;
@@ -171,20 +175,18 @@ impl MySqlRestoreRun {
         if !running.request.has_schema || running.ledger.has(SCHEMA_STAGE) {
             return Ok(());
         }
+        if running.goes_on {
+            drop_own(&mut running.leader, &mut running.ledger, &schema.made)?;
+        }
         for statement in &schema.before {
-            let sql = match statement {
-                SchemaStatement::Table(table) => table.create.as_bytes(),
-                SchemaStatement::Other(sql) => sql,
-            };
             if self.board.is_over() {
                 return Err(RestoreError::Interrupted);
             }
-            let what = || format!("restore {}", title(sql));
-            running.leader.execute_bytes(sql).map_err(RestoreError::server(what()))?;
+            running.make(statement)?;
         }
         // What the files set is theirs alone.
         running.set_up()?;
-        running.note(SCHEMA_STAGE)
+        running.note(SCHEMA_STAGE, 0)
     }
 
     /// Files and keys, over all connections; rows that were in before.
@@ -195,6 +197,7 @@ impl MySqlRestoreRun {
         lease: &dyn Lease,
     ) -> Result<u64, RestoreError> {
         self.board.enter(RestorePhase::Rows);
+        running.count_before(schema)?;
         let (tables, rows_before) = running.tables(schema)?;
         self.board.set_tables(&tables);
         let takes_files = takes_files(&mut running.leader)?;
@@ -292,6 +295,9 @@ impl MySqlRestoreRun {
                     statement.special_keys.iter().filter(missing).map(|(_, definition)| format!("ADD {definition}"));
                 let together = Some(plain.join(", ")).filter(|keys| !keys.is_empty());
                 for keys in together.into_iter().chain(special) {
+                    if self.board.is_over() {
+                        return Err(RestoreError::Interrupted);
+                    }
                     let sql = format!("ALTER TABLE {} {keys}", statement.name);
                     self.statement(&mut loader.connection, sql.as_bytes(), false, exits_on_error)?;
                 }
@@ -301,25 +307,25 @@ impl MySqlRestoreRun {
         }
     }
 
-    /// Runs a statement. A refusal does not end the restore, unless that is asked for.
+    /// Runs a statement; false if the server refused it, which does not end the restore unless that is asked for.
     fn statement(
         &self,
         connection: &mut Connection,
         sql: &[u8],
         may_be_there: bool,
         exits_on_error: bool,
-    ) -> Result<(), RestoreError> {
+    ) -> Result<bool, RestoreError> {
         match connection.execute_bytes(sql) {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(true),
             Err(WireError::Server(error)) if !error.is_fatal && !self.board.is_over() => {
                 let is_there = may_be_there && error.number.is_some_and(|number| THERE_ALREADY.contains(&number));
                 if is_there {
-                    return Ok(());
+                    return Ok(true);
                 }
                 self.board.fault(RestoreFault { what: title(sql), message: error.to_string() });
                 match exits_on_error {
                     true => Err(RestoreError::server(format!("restore {}", title(sql)))(WireError::Server(error))),
-                    false => Ok(()),
+                    false => Ok(false),
                 }
             }
             Err(cause) => Err(RestoreError::server(format!("restore {}", title(sql)))(cause)),
@@ -346,14 +352,18 @@ impl MySqlRestoreRun {
             if running.ledger.has(file) {
                 continue;
             }
+            let mut is_whole = true;
             for sql in statements {
                 if self.board.is_over() {
                     return Err(RestoreError::Interrupted);
                 }
-                self.statement(&mut running.leader, sql, running.goes_on, exits)?;
+                is_whole &= self.statement(&mut running.leader, sql, running.goes_on, exits)?;
             }
             running.set_up()?;
-            running.note(file)?;
+            // One that goes on carries out such a file again, and reports again what is refused.
+            if is_whole {
+                running.note(file, 0)?;
+            }
         }
         Ok(())
     }
@@ -364,9 +374,49 @@ impl Running<'_> {
         set_up(&mut self.leader)
     }
 
-    fn note(&mut self, stage: &str) -> Result<(), RestoreError> {
-        let sql = self.ledger.note(stage, 0);
+    fn note(&mut self, entry: &str, rows: u64) -> Result<(), RestoreError> {
+        let sql = self.ledger.note(entry, rows);
         self.leader.execute(&sql).map(drop).map_err(RestoreError::server("note what is done"))
+    }
+
+    /// Makes a table, or what stands between tables. The object is noted before, and forgotten if the server refuses it: then it is another's.
+    fn make(&mut self, statement: &SchemaStatement) -> Result<(), RestoreError> {
+        let sql = match statement {
+            SchemaStatement::Table(table) => table.create.as_bytes(),
+            SchemaStatement::Other(sql) => sql,
+        };
+        let entry = made(sql).as_ref().map(entry_of);
+        if let Some(entry) = &entry {
+            self.note(entry, 0)?;
+        }
+        let Err(cause) = self.leader.execute_bytes(sql) else { return Ok(()) };
+        if let (Some(entry), WireError::Server(_)) = (&entry, &cause) {
+            // Why it was refused is what counts.
+            let _a_table_with_rows_is_not_dropped = self.ledger.forget(&mut self.leader, &[entry]);
+        }
+        Err(RestoreError::server(format!("restore {}", title(sql)))(cause))
+    }
+
+    /// Notes how many rows tables had that are not made here, before the first file is loaded. Without transactions nothing else tells these rows from
+    /// those of a file that was not complete.
+    fn count_before(&mut self, schema: &Schema) -> Result<(), RestoreError> {
+        if !self.request.has_rows || self.ledger.has(COUNTED_STAGE) {
+            return Ok(());
+        }
+        for entry in schema.entries.iter().filter(|entry| !entry.is_transactional && !schema.makes(&entry.table)) {
+            let note = rows_before(&entry.table);
+            if !self.ledger.has(&note) {
+                let rows = self.count(&entry.table)?;
+                self.note(&note, rows)?;
+            }
+        }
+        self.note(COUNTED_STAGE, 0)
+    }
+
+    fn count(&mut self, table: &str) -> Result<u64, RestoreError> {
+        let sql = format!("select count(*) from {}", quoted(table, '`'));
+        let rows = self.leader.query(&sql).map_err(RestoreError::server(format!("count rows of '{table}'")))?;
+        Ok(rows.first().and_then(|row| text(row, 0).parse().ok()).unwrap_or(0))
     }
 
     /// Tables with the files that are not in; rows that are.
@@ -377,25 +427,53 @@ impl Running<'_> {
         let (mut jobs, mut before) = (Vec::new(), 0);
         for entry in &schema.entries {
             let mut parts: Vec<&MySqlArchivePart> = entry.parts.iter().filter(|_| self.request.has_rows).collect();
-            let done = parts.iter().filter(|part| self.ledger.has(&part.file)).count();
-            if !entry.is_transactional && self.goes_on && done < parts.len() {
-                // What a killed connection has left of a file is not known, so that all of the table comes again.
-                let sql = format!("truncate table {}", quoted(&entry.table, '`'));
-                self.leader.execute(&sql).map_err(RestoreError::server(format!("empty '{}'", entry.table)))?;
-                let files: Vec<&str> = parts.iter().map(|part| part.file.as_str()).collect();
-                self.ledger.forget(&mut self.leader, &files)?;
+            let is_whole = parts.iter().all(|part| self.ledger.has(&part.file));
+            if !entry.is_transactional && self.goes_on && !is_whole {
+                self.begin_again(schema, &entry.table, &parts)?;
             }
-            before += parts.iter().filter(|part| self.ledger.has(&part.file)).map(|part| part.rows).sum::<u64>();
+            before += self.rows_in(&parts);
             parts.retain(|part| !self.ledger.has(&part.file));
             let statement = schema.tables.get(&entry.table).filter(|_| self.request.has_schema);
             jobs.push(RestoreTableJob { entry, parts, statement });
         }
         Ok((jobs, before))
     }
+
+    fn rows_in(&self, parts: &[&MySqlArchivePart]) -> u64 {
+        parts.iter().filter(|part| self.ledger.has(&part.file)).map(|part| part.rows).sum()
+    }
+
+    /// Empties a table without transactions, of which a killed connection may have left a part of a file: all of it comes again. One that had rows before is
+    /// never emptied.
+    fn begin_again(&mut self, schema: &Schema, table: &str, parts: &[&MySqlArchivePart]) -> Result<(), RestoreError> {
+        if !schema.makes(table) {
+            // Without a note no file had begun.
+            let Some(before) = self.ledger.rows(&rows_before(table)) else { return Ok(()) };
+            let (loaded, now) = (self.rows_in(parts), self.count(table)?);
+            if now == before + loaded {
+                return Ok(());
+            }
+            if before > 0 {
+                return Err(MySqlDumpFault::InDoubt { table: table.to_owned(), before, loaded, now }.into());
+            }
+        }
+        let sql = format!("truncate table {}", quoted(table, '`'));
+        self.leader.execute(&sql).map_err(RestoreError::server(format!("empty '{table}'")))?;
+        let files: Vec<&str> = parts.iter().map(|part| part.file.as_str()).collect();
+        self.ledger.forget(&mut self.leader, &files)
+    }
 }
 
 /// The stage that is noted when all tables are there.
 const SCHEMA_STAGE: &str = "schema";
+
+/// The stage that is noted when it is known how many rows were there before.
+const COUNTED_STAGE: &str = "rows before";
+
+/// The entry with the rows that a table had.
+fn rows_before(table: &str) -> String {
+    format!("{COUNTED_STAGE} {}", quoted(table, '`'))
+}
 
 /// A statement of the files that come first.
 enum SchemaStatement {
@@ -412,7 +490,7 @@ struct Schema {
     /// Tables with rows.
     entries: Vec<MySqlArchiveTable>,
     /// Everything that is made, for one who drops it.
-    made: Vec<(MadeKind, String)>,
+    made: Vec<MadeObject>,
 }
 
 impl Schema {
@@ -439,6 +517,11 @@ impl Schema {
             schema.after.push((file.clone(), statements));
         }
         Ok(schema)
+    }
+
+    /// Whether a table is made, so that it was not there before.
+    fn makes(&self, table: &str) -> bool {
+        self.made.iter().any(|(kind, name)| *kind == MadeKind::Table && bare(name) == table)
     }
 
     fn add(&mut self, sql: &[u8], is_selected: impl Fn(&str) -> bool) {
@@ -515,50 +598,30 @@ fn be_alone(leader: &mut Connection, database: &str) -> Result<(), RestoreError>
 fn begin(
     leader: &mut Connection,
     request: &MySqlRestoreRequest,
-    archive: &MySqlArchive,
     database: &str,
     schema: &Schema,
 ) -> Result<(MySqlLedger, bool), RestoreError> {
     let name = archive_name(request)?;
     let look = ledger::look(leader, database, &name)?;
     let cleans = matches!(request.into, RestoreInto::Cleaned { .. });
-    let mut goes_on = false;
     match look.ours {
-        Some(ledger) if request.into == RestoreInto::Interrupted => {
-            if ledger.has(SCHEMA_STAGE) || archive.before.is_empty() || !request.has_schema {
-                return Ok((ledger, true));
-            }
-            // Tables that it has made are empty, and are made again.
-            goes_on = true;
-            ledger::remove(leader, ledger.name())?;
-            clean(leader, schema)?;
-        }
+        // What was there before was looked at when it began.
+        Some(ledger) if request.into == RestoreInto::Interrupted => return Ok((ledger, true)),
         Some(ledger) if cleans => ledger::remove(leader, ledger.name())?,
         Some(_) => return Err(RestoreError::Unfinished { is_ours: true }),
         None => {}
     }
     if cleans {
         look.others.iter().try_for_each(|other| ledger::remove(leader, other))?;
-        clean(leader, schema)?;
+        clean(leader, &schema.made)?;
     } else if !look.others.is_empty() {
         return Err(RestoreError::Unfinished { is_ours: false });
-    } else if look.objects > 0 && request.has_schema && !goes_on && request.into != RestoreInto::Existing {
+    } else if look.objects > 0 && request.has_schema && request.into != RestoreInto::Existing {
         return Err(RestoreError::NotEmpty(look.objects));
+    } else {
+        refuse_present(leader, database, &schema.made)?;
     }
-    Ok((MySqlLedger::begin(leader, &name)?, goes_on))
-}
-
-/// Drops what is to be restored.
-fn clean(leader: &mut Connection, schema: &Schema) -> Result<(), RestoreError> {
-    for (kind, name) in &schema.made {
-        let sql = format!("DROP {} IF EXISTS {name}", kind.word());
-        match leader.execute(&sql) {
-            // A table where a view or a sequence would be, or the other way round: the CREATE will say so.
-            Err(WireError::Server(error)) if matches!(error.number, Some(1051 | 1347 | 4089 | 4090)) => {}
-            outcome => drop(outcome.map_err(RestoreError::server(sql))?),
-        }
-    }
-    Ok(())
+    Ok((MySqlLedger::begin(leader, &name)?, false))
 }
 
 /// Connects, with the settings of a restore: values as they are in the archive, keys that are checked by nobody a second time.

@@ -54,6 +54,28 @@ pub enum MySqlDumpFault {
         /// The server's words.
         warning: String,
     },
+    /// A restore would meet it, and what was there before is not the restore's to replace.
+    #[error("the database has the {kind} '{name}' already")]
+    Present {
+        /// `table`.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
+    /// Nobody knows which of its rows a restore has brought that was interrupted.
+    #[error(
+        "'{table}' had {before} rows before the interrupted restore, {loaded} are noted as restored, and it has {now}: its engine has no transactions"
+    )]
+    InDoubt {
+        /// Which.
+        table: String,
+        /// Rows that are not of the archive.
+        before: u64,
+        /// Rows of files that are in.
+        loaded: u64,
+        /// All.
+        now: u64,
+    },
     /// The archive is not what is expected.
     #[error("'{file}': {what}")]
     Archive {

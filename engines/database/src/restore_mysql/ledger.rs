@@ -1,4 +1,5 @@
-//! What is in already: a table in the database that is restored into, with a row for each file, written in the transaction that loads it.
+//! What is in already: a table in the database that is restored into, with a row for each file, written in the transaction that loads it; and, before
+//! any file, a row for each object that the restore makes and for what tables held before it.
 
 use crate::dump_mysql::catalogue::text;
 use crate::restore::RestoreError;
@@ -13,7 +14,7 @@ const PREFIX: &str = "mh_restore_";
 #[derive(Clone, Debug)]
 pub struct MySqlLedger {
     table: String,
-    /// Files, with their rows.
+    /// Files, stages and objects, with their rows.
     done: HashMap<String, u64>,
 }
 
@@ -73,6 +74,11 @@ impl MySqlLedger {
         self.done.contains_key(file)
     }
 
+    /// The rows that an entry had then.
+    pub fn rows(&self, entry: &str) -> Option<u64> {
+        self.done.get(entry).copied()
+    }
+
     /// Whether a file is done now.
     pub fn has_now(&self, connection: &mut Connection, file: &str) -> Result<bool, RestoreError> {
         let sql = format!("select 1 from {} where file = {}", quoted(&self.table, '`'), literal(file));
@@ -85,8 +91,11 @@ impl MySqlLedger {
         format!("insert into {} values ({}, {rows})", quoted(&self.table, '`'), literal(file))
     }
 
-    /// Forgets files of a table whose rows are to come again.
+    /// Forgets what is to come again: files of a table, or objects.
     pub fn forget(&mut self, connection: &mut Connection, files: &[&str]) -> Result<(), RestoreError> {
+        if files.is_empty() {
+            return Ok(());
+        }
         let list: Vec<String> = files.iter().map(|file| literal(file)).collect();
         let sql = format!("delete from {} where file in ({})", quoted(&self.table, '`'), list.join(","));
         connection.execute(&sql).map_err(RestoreError::server("note what is done"))?;

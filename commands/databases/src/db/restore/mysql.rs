@@ -7,7 +7,7 @@ use super::{NAME, NOT_BEGUN, progress, served, shown, usage};
 use crate::db::stopping::EndingSignals;
 use ::load::cost::{ServerMeter, server_behind};
 use crew::plan::Plan;
-use database::dump_mysql::MySqlArchive;
+use database::dump_mysql::{MySqlArchive, MySqlDumpFault};
 use database::restore::RestoreError;
 use database::restore_mysql::{MySqlRestoreRequest, MySqlRestoreRun, MySqlTarget};
 use mh_kit::context::Context;
@@ -170,6 +170,11 @@ fn carry_out(
     drop(progress);
     let restored = match outcome {
         Ok(restored) => restored,
+        Err(RestoreError::MySql(fault)) if refusal_hint(&fault).is_some() => {
+            let hints: Vec<String> = refusal_hint(&fault).into_iter().map(str::to_owned).collect();
+            context.messages.error(NAME, &format!("restore into {}: {fault}", job.name), &hints);
+            return Ok(Outcome::Code(NOT_BEGUN));
+        }
         Err(error) => {
             let signal = signals.signal().filter(|_| matches!(error, RestoreError::Interrupted));
             return Ok(shown::failure(context, &job.name, &error, signal, Some(args.into())));
@@ -186,6 +191,17 @@ fn carry_out(
     };
     report::show(context, args.report, &end);
     Ok(shown::end(context, &job.name, &restored, wall))
+}
+
+/// What helps when a restore has left the database as it was, lest it touch what is not its own.
+fn refusal_hint(fault: &MySqlDumpFault) -> Option<&'static str> {
+    match fault {
+        MySqlDumpFault::Present { .. } => Some("--clean drops what is to be restored, -t selects tables"),
+        MySqlDumpFault::InDoubt { .. } => {
+            Some("remove the rows of the file that was not complete; then --resume goes on")
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
