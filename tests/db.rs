@@ -91,13 +91,17 @@ impl Asked {
 
     fn load(&self, words: &[&str], stdin: &[u8]) -> ProgramOutcome {
         let words = ["db", "load", "-d", &self.address].into_iter().chain(words.iter().copied());
-        TestProgram::at(binary()).in_directory(self.place.directory()).run(words, stdin).expect("the program starts")
+        // Tests run side by side: each has the cores to itself.
+        let program = TestProgram::at(binary()).in_directory(self.place.directory());
+        let program = program.with_variable("MH_CREW_DIR", "").with_variable("MH_CONFIG", "");
+        program.run(words, stdin).expect("the program starts")
     }
 
     /// Starts a load that takes a while.
     fn begin(&self, words: &[&str]) -> Running {
         let mut command = Command::new(binary());
         command.args(["db", "load", "-d", &self.address]).args(words).current_dir(self.place.directory());
+        command.env("MH_CREW_DIR", "").env("MH_CONFIG", "");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         Running { child: command.spawn().expect("the program starts") }
     }
