@@ -1,5 +1,6 @@
 //! `mh db index` against a real PostgreSQL: what it makes is what pg_restore makes, and what it cannot make has its line.
 
+use crate::mariadb::MariaDbPlace;
 use crate::place::{said, wait_until};
 use crate::sources::PostgresSource;
 use rustix::process::{Pid, Signal, kill_process};
@@ -175,4 +176,28 @@ fn indexes_are_rebuilt_and_invalid_ones_named() {
     assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
     assert!(said(&outcome).contains("could not make index public.bad of orders: 23505"), "{}", said(&outcome));
     assert_ne!(node(), before);
+}
+
+#[test]
+fn tables_of_one_name_in_two_databases_of_mariadb_are_two() {
+    let Some(source) = MariaDbPlace::start(&[]) else { return };
+    source.sql("mysql", "create database da; create database db");
+    for database in ["shop", "da", "db"] {
+        source.sql(database, "create table t (x int, y int, key before_x (x))");
+    }
+    source.sql("db", "drop index before_x on t");
+    source.place.write(
+        "f.sql",
+        "alter table t add key k0 (x);\nUSE da;\nalter table t add key k1 (x), add key before_x (x);\nalter table `db` . `t` add key k2 (y);\nUSE db;\n\
+         alter table t add key k3 (x), add key before_x (x);\nanalyze table da.t;\n",
+    );
+    let outcome = source.index(&["f.sql", "--resume", "-j2"]);
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+    assert!(said(&outcome).contains("1 there before"), "{}", said(&outcome));
+    let keys = |database: &str| {
+        let sql = "select group_concat(distinct index_name order by 1) from information_schema.statistics where table_schema = ";
+        source.sql("mysql", &format!("{sql}'{database}'"))
+    };
+    assert_eq!((keys("shop").as_str(), keys("da").as_str()), ("before_x,k0", "before_x,k1"));
+    assert_eq!(keys("db"), "before_x,k2,k3");
 }

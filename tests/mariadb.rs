@@ -68,6 +68,7 @@ impl MariaDbPlace {
     pub fn dump_of(&self, address: &str, words: &[&str]) -> ProgramOutcome {
         let program = TestProgram::at(binary()).in_directory(self.place.directory());
         let program = program.with_variable("TMPDIR", self.place.directory()).with_variable("XDG_RUNTIME_DIR", "");
+        let program = program.with_variable("MH_CREW_DIR", "").with_variable("MH_CONFIG", "");
         let words = ["db", "dump", "-d", address, "-f", "d"].into_iter().chain(words.iter().copied());
         program.run(words, b"").expect("the program starts")
     }
@@ -104,6 +105,7 @@ impl MariaDbPlace {
         let mut command = Command::new(binary());
         command.args(["db", "dump", "-q", "-f", "d", "-Z", "gzip:9", "-d", &self.address("root")]).args(words);
         command.current_dir(self.place.directory()).env("TMPDIR", self.place.directory()).env_remove("XDG_RUNTIME_DIR");
+        command.env("MH_CREW_DIR", "").env("MH_CONFIG", "");
         Running { child: command.stderr(Stdio::null()).spawn().expect("it starts") }
     }
 
@@ -111,6 +113,7 @@ impl MariaDbPlace {
     pub fn restore_into(&self, database: &str, words: &[&str]) -> ProgramOutcome {
         let program = TestProgram::at(binary()).in_directory(self.place.directory());
         let program = program.with_variable("TMPDIR", self.place.directory()).with_variable("XDG_RUNTIME_DIR", "");
+        let program = program.with_variable("MH_CREW_DIR", "").with_variable("MH_CONFIG", "");
         let address = self.address("root").replace("/shop?", &format!("/{database}?"));
         let words = ["db", "restore", "d", "-d", &address].into_iter().chain(words.iter().copied());
         program.run(words, b"").expect("the program starts")
@@ -122,7 +125,16 @@ impl MariaDbPlace {
         let mut command = Command::new(binary());
         command.args(["db", "restore", "-q", "d", "-d", &address]).args(words);
         command.current_dir(self.place.directory()).env("TMPDIR", self.place.directory()).env_remove("XDG_RUNTIME_DIR");
+        command.env("MH_CREW_DIR", "").env("MH_CONFIG", "");
         Running { child: command.stderr(Stdio::null()).spawn().expect("it starts") }
+    }
+
+    /// `mh db index` of a file, over a connection to `shop`.
+    pub fn index(&self, words: &[&str]) -> ProgramOutcome {
+        let program = TestProgram::at(binary()).in_directory(self.place.directory());
+        let program = program.with_variable("MH_CREW_DIR", "").with_variable("MH_CONFIG", "");
+        let address = self.address("root");
+        program.run(["db", "index", "-d", &address].iter().chain(words), b"").expect("the program starts")
     }
 
     /// An empty database.

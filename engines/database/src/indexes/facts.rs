@@ -4,13 +4,14 @@ use super::lexer::ScriptDialect;
 use super::script::ScriptStatement;
 use super::statement::ScriptOrder;
 use crate::dump::text_of;
+use crate::target::quoted;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use wire::{Connection, WireError};
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IndexedTable {
-    /// What no other table has: its number, or its name in MySQL.
+    /// What no other table has: its number, or its quoted name with its database in MySQL.
     pub identity: String,
     /// Its name without its schema.
     pub name: String,
@@ -37,7 +38,7 @@ pub struct ColumnWidth {
     pub is_text: bool,
 }
 
-/// All tables of a script. A name means what it does under the search path that stands before it.
+/// All tables of a script. A name means what it does under the search path, or the USE of MySQL, that stands before it.
 #[derive(Clone, Debug, Default)]
 pub struct IndexFacts {
     tables: HashMap<(String, String), IndexedTable>,
@@ -57,7 +58,7 @@ impl IndexFacts {
     ) -> Result<Self, WireError> {
         let mut by_path: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for statement in statements {
-            by_path.entry(search_path(statement)).or_default().extend(tables_of(&statement.order));
+            by_path.entry(place(statement)).or_default().extend(tables_of(&statement.order));
         }
         let mut facts = Self::default();
         for (path, tables) in by_path {
@@ -68,7 +69,7 @@ impl IndexFacts {
             for asked in tables.chunks(TABLES_ASKED) {
                 let found = match dialect {
                     ScriptDialect::Postgres => postgres_tables(connection, asked)?,
-                    ScriptDialect::MySql => mysql_tables(connection, asked)?,
+                    ScriptDialect::MySql => mysql_tables(connection, &path, asked)?,
                 };
                 facts.tables.extend(found.into_iter().map(|(name, table)| ((path.clone(), name), table)));
             }
@@ -102,7 +103,7 @@ impl IndexFacts {
 
     /// The table that a statement names.
     pub fn table(&self, statement: &ScriptStatement, name: &str) -> Option<&IndexedTable> {
-        self.tables.get(&(search_path(statement), name.to_owned()))
+        self.tables.get(&(place(statement), name.to_owned()))
     }
 
     #[cfg(test)]
@@ -112,8 +113,16 @@ impl IndexFacts {
     }
 }
 
-fn search_path(statement: &ScriptStatement) -> String {
-    statement.settings.iter().find(|setting| setting.contains("search_path")).cloned().unwrap_or_default()
+/// The setting that says where a name without a schema is looked for.
+fn place(statement: &ScriptStatement) -> String {
+    let decides = |setting: &&String| database_used(setting).is_some() || setting.contains("search_path");
+    statement.settings.iter().find(decides).cloned().unwrap_or_default()
+}
+
+/// The database of `USE database`, as it stands.
+fn database_used(setting: &str) -> Option<&str> {
+    let rest = setting.get(..3).filter(|word| word.eq_ignore_ascii_case("use")).map(|_| &setting[3..])?;
+    rest.starts_with([' ', '\t', '\r', '\n', '`']).then(|| rest.trim())
 }
 
 fn tables_of(order: &ScriptOrder) -> Vec<&str> {
@@ -209,46 +218,100 @@ fn describe(connection: &mut Connection, tables: &mut [(String, IndexedTable)]) 
 /// Bytes of a value of which nothing is known, and of an expression.
 pub const WIDTH_UNKNOWN: u64 = 32;
 
-fn mysql_tables(connection: &mut Connection, names: &[&str]) -> Result<Vec<(String, IndexedTable)>, WireError> {
-    let sql =
-        "select table_name, data_length, table_rows from information_schema.tables where table_schema = database()";
-    let rows = connection.query(sql)?;
+/// What a connection to MySQL says of names.
+struct MySqlNames {
+    /// The database of a name without one.
+    database: String,
+    /// Whether `T` is another table than `t`.
+    has_cases: bool,
+}
+
+impl MySqlNames {
+    fn read(connection: &mut Connection, place: &str) -> Result<Self, WireError> {
+        let rows = connection.query("select database(), @@lower_case_table_names")?;
+        let has_cases = text_of(&rows, 0, 1).is_none_or(|setting| setting == "0");
+        let used = database_used(place).map(mysql_name).or_else(|| text_of(&rows, 0, 0));
+        Ok(Self { database: used.unwrap_or_default(), has_cases })
+    }
+
+    /// Database and table of a name.
+    fn parts(&self, name: &str) -> (String, String) {
+        let mut parts = mysql_parts(name);
+        let table = parts.pop().unwrap_or_default();
+        let database = parts.pop().unwrap_or_else(|| self.database.clone());
+        if self.has_cases { (database, table) } else { (database.to_lowercase(), table.to_lowercase()) }
+    }
+}
+
+/// Tables by these names; one that is not there has its identity, and no more.
+fn mysql_tables(
+    connection: &mut Connection,
+    place: &str,
+    asked: &[&str],
+) -> Result<Vec<(String, IndexedTable)>, WireError> {
+    let names = MySqlNames::read(connection, place)?;
+    let mut databases: BTreeMap<String, HashMap<String, IndexedTable>> = BTreeMap::new();
+    let mut found = Vec::new();
+    for name in asked {
+        let (database, table) = names.parts(name);
+        if !databases.contains_key(&database) {
+            let tables = tables_of_database(connection, &database, &names)?;
+            databases.insert(database.clone(), tables);
+        }
+        let known = databases.get(&database).and_then(|tables| tables.get(&table)).cloned();
+        let identity = format!("{}.{}", quoted(&database, '`'), quoted(&table, '`'));
+        found.push(((*name).to_owned(), IndexedTable { identity, name: table, ..known.unwrap_or_default() }));
+    }
+    Ok(found)
+}
+
+fn tables_of_database(
+    connection: &mut Connection,
+    database: &str,
+    names: &MySqlNames,
+) -> Result<HashMap<String, IndexedTable>, WireError> {
+    let of_database = format!("where table_schema = {}", crate::target::literal(database));
+    let key = |name: String| if names.has_cases { name } else { name.to_lowercase() };
+    let sql = format!("select table_name, data_length, table_rows from information_schema.tables {of_database}");
+    let rows = connection.query(&sql)?;
     let mut tables = HashMap::new();
     for row in 0..rows.len() {
         let text = |column| text_of(&rows, row, column).unwrap_or_default();
-        let facts = IndexedTable {
-            identity: text(0),
-            name: text(0),
-            bytes: text(1).parse().unwrap_or(0),
-            rows: text(2).parse().ok(),
-            ..IndexedTable::default()
-        };
-        tables.insert(text(0), facts);
+        let (bytes, rows) = (text(1).parse().unwrap_or(0), text(2).parse().ok());
+        tables.insert(key(text(0)), IndexedTable { bytes, rows, ..IndexedTable::default() });
     }
-    let rows = connection.query(
-        "select distinct table_name, index_name from information_schema.statistics where table_schema = database()",
-    )?;
+    let sql = format!("select distinct table_name, index_name from information_schema.statistics {of_database}");
+    let rows = connection.query(&sql)?;
     for row in 0..rows.len() {
-        let (table, index) = (text_of(&rows, row, 0).unwrap_or_default(), text_of(&rows, row, 1).unwrap_or_default());
-        if let Some(table) = tables.get_mut(&table) {
-            table.indexes.insert(index, true);
+        let text = |column| text_of(&rows, row, column).unwrap_or_default();
+        if let Some(table) = tables.get_mut(&key(text(0))) {
+            table.indexes.insert(text(1), true);
         }
     }
-    let found = names.iter().filter_map(|name| Some(((*name).to_owned(), tables.get(&mysql_name(name))?.clone())));
-    Ok(found.collect())
+    Ok(tables)
 }
 
 /// A name without its quotes; MySQL keeps the letters' case.
 pub fn mysql_name(name: &str) -> String {
-    let last = if name.ends_with('`') { name } else { name.rsplit('.').next().unwrap_or(name) };
-    match last
-        .strip_suffix('`')
-        .and_then(|name| name.rsplit_once('`').map(|(before, name)| (before.ends_with('`'), name)))
-    {
-        // LIMIT: a name with a backquote in it is not found, and its size is not known.
-        Some((false, name)) => name.to_owned(),
-        _ => last.to_owned(),
+    mysql_parts(name).pop().unwrap_or_default()
+}
+
+/// The parts of a qualified name, without quotes.
+fn mysql_parts(name: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut letters = name.chars().peekable();
+    let mut is_quoted = false;
+    while let Some(letter) = letters.next() {
+        let last = parts.last_mut().expect("there is one from the beginning");
+        match letter {
+            '`' if is_quoted && letters.next_if_eq(&'`').is_some() => last.push('`'),
+            '`' => is_quoted = !is_quoted,
+            '.' if !is_quoted => parts.push(String::new()),
+            letter if is_quoted || !letter.is_whitespace() => last.push(letter),
+            _ => {}
+        }
     }
+    parts
 }
 
 #[cfg(test)]
@@ -259,5 +322,18 @@ mod tests {
     fn names_of_mysql_lose_their_quotes_only() {
         assert_eq!((mysql_name("`shop`.`Or ders`"), mysql_name("Orders")), ("Or ders".to_owned(), "Orders".to_owned()));
         assert_eq!(mysql_name("shop.t"), "t");
+        assert_eq!(mysql_parts("`a.``b` . t"), ["a.`b", "t"]);
+    }
+
+    #[test]
+    fn a_name_of_mysql_is_of_the_database_that_is_used() {
+        assert_eq!((database_used("USE `a b`"), database_used("use\ta")), (Some("`a b`"), Some("a")));
+        assert_eq!((database_used("user = 1"), database_used("SET use = 1")), (None, None));
+        let names = MySqlNames { database: "Da".to_owned(), has_cases: true };
+        let parts = |names: &MySqlNames, name: &str| names.parts(name);
+        assert_eq!(parts(&names, "T"), ("Da".to_owned(), "T".to_owned()));
+        assert_eq!(parts(&names, "db.`T`"), ("db".to_owned(), "T".to_owned()));
+        let folding = MySqlNames { has_cases: false, ..names };
+        assert_eq!(parts(&folding, "T"), ("da".to_owned(), "t".to_owned()));
     }
 }

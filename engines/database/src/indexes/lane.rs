@@ -17,6 +17,9 @@ const SETTINGS: &str = "set statement_timeout = 0; set lock_timeout = 0; set idl
 /// COMPAT: what the first version of PostgreSQL refuses that does not know a setting of the file.
 const UNKNOWN_SETTING: &str = "42704";
 
+/// A value that a setting does not take.
+const INVALID_VALUE: &str = "22023";
+
 /// A version of PostgreSQL with a limit for whole transactions.
 const LIMITS_TRANSACTIONS_SINCE: u32 = 17;
 
@@ -24,13 +27,17 @@ const LIMITS_TRANSACTIONS_SINCE: u32 = 17;
 const LIMITS_SESSIONS_SINCE: u32 = 14;
 
 impl IndexLanes {
-    /// Carries out jobs until there are no more. To be called on as many threads as there are lanes.
+    /// Carries out jobs until there are no more. To be called on as many threads as there are lanes. When a run ends early it returns on all of them, and
+    /// `stopped` says why.
     pub fn work(&self, connect: &Connecting<'_>, lease: &dyn Lease) {
         let mut session = None;
         while let Some(mut taken) = self.next() {
             let hands = Hands::take(lease, taken.workers);
             self.has_fewer_hands(taken.workers - hands.workers());
             taken.workers = hands.workers();
+            if let Some(unfit) = session.take_if(|session: &mut LaneSession| !session.can_have(&taken.job)) {
+                self.closed(&unfit.connection);
+            }
             let opened = match &mut session {
                 Some(session) => Ok(session),
                 None => LaneSession::open(self, connect).map(|made| session.insert(made)),
@@ -121,6 +128,12 @@ impl LaneSession {
         }
     }
 
+    /// Whether the session can be set as the file has it before a job. Jobs come in another order than their statements, and MySQL cannot take back what an
+    /// earlier one has set, such as USE.
+    fn can_have(&self, job: &IndexJob) -> bool {
+        self.is_postgres || self.settings.is_empty() || *self.settings == *job.settings
+    }
+
     /// Has the session as the file has it before the statement.
     fn prepare(&mut self, job: &IndexJob, workers: usize) -> Result<(), WireError> {
         if *self.settings != *job.settings {
@@ -130,7 +143,7 @@ impl LaneSession {
             for setting in job.settings.iter() {
                 match self.connection.execute(setting) {
                     // A newer pg_dump than the server sets limits to none that the server does not have.
-                    Err(WireError::Server(error)) if error.sqlstate() == UNKNOWN_SETTING => {}
+                    Err(WireError::Server(error)) if is_unknown(setting, error.sqlstate()) => {}
                     outcome => drop(outcome?),
                 }
             }
@@ -141,6 +154,13 @@ impl LaneSession {
         }
         Ok(())
     }
+}
+
+/// COMPAT: a server on a system that does not report the end of a connection knows the setting, and refuses every value but 0.
+fn is_unknown(setting: &str, sqlstate: &str) -> bool {
+    const CHECKS_CONNECTION: &str = "client_connection_check_interval";
+    let checks_connection = || setting.to_ascii_lowercase().contains(CHECKS_CONNECTION);
+    sqlstate == UNKNOWN_SETTING || sqlstate == INVALID_VALUE && checks_connection()
 }
 
 /// Whether the server refuses something because it has one of that name.
@@ -162,4 +182,16 @@ fn base_settings(connection: &Connection, memory_bytes: Option<u64>) -> String {
         sql += &format!("; set maintenance_work_mem = '{}kB'", bytes >> 10);
     }
     sql
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_settings_that_a_server_cannot_have_are_passed_over() {
+        let checks = "SET client_connection_check_interval = '2s'";
+        assert!(is_unknown("SET transaction_timeout = 0", UNKNOWN_SETTING) && is_unknown(checks, INVALID_VALUE));
+        assert!(!is_unknown("SET work_mem = 'much'", INVALID_VALUE) && !is_unknown(checks, "42501"));
+    }
 }

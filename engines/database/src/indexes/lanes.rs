@@ -258,6 +258,11 @@ impl IndexLanes {
         state.stop.is_none()
     }
 
+    /// A lane's connection that ends before the lane.
+    pub(super) fn closed(&self, connection: &Connection) {
+        self.state.lock().cancellers.remove(&connection.server_pid());
+    }
+
     pub(super) fn next(&self) -> Option<TakenJob> {
         let mut state = self.state.lock();
         loop {
