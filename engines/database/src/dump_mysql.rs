@@ -22,7 +22,7 @@ pub use index::{MySqlArchive, MySqlArchivePart, MySqlArchiveTable};
 pub use schema::MySqlDumpProgram;
 pub use script::RESTORE_SCRIPT;
 pub use selection::MySqlSelection;
-pub use session::{DumpLock, DumpLockKind, MySqlPosition, MySqlServer};
+pub use session::{DumpLock, DumpLockKind, HeldDumpLock, MySqlPosition, MySqlServer};
 pub use source::MySqlSource;
 
 use crate::dump::archive::{INDEX, partial_of, seal};

@@ -367,3 +367,35 @@ fn rows_that_are_read_again_have_the_digests_of_the_archive() {
         assert_eq!(progress.bytes, digests.tables.iter().map(|(_, sum)| sum.bytes).sum::<u64>());
     }
 }
+
+/// A stand-in for MySQL's program, whose login file goes before the file that it is given.
+const LIKE_MYSQLDUMP: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+sed 's/^ssl-mode=DISABLED/skip-ssl/' "${1#--defaults-file=}" > "$here/options"
+shift
+login=${MYSQL_TEST_LOGIN_FILE-$here/mylogin.cnf}
+found=
+if test -e "$login"; then found='--user=nobody --password=wrong'; fi
+for word do
+    shift
+    case $word in --column-statistics=*|--set-gtid-purged=*) ;; *) set -- "$@" "$word" ;; esac
+done
+echo "$@" >> "$here/words"
+exec mariadb-dump --defaults-file="$here/options" $found "$@"
+"#;
+
+#[test]
+fn a_login_file_of_the_user_does_not_change_where_a_dump_comes_from() {
+    let Some(source) = Source::start(&[]) else { return };
+    source.connection("shop").execute("create table t (a int primary key)").expect("it is made");
+    let program = source.directory.path().join("mysqldump");
+    std::fs::write(&program, LIKE_MYSQLDUMP).expect("ours");
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
+    std::fs::write(source.directory.path().join("mylogin.cnf"), "").expect("ours");
+    let mut request = source.request("archive", "none");
+    request.program = MySqlDumpProgram { path: program, dialect: OptionDialect::MySql };
+    dump(&request);
+    let words = std::fs::read_to_string(source.directory.path().join("words")).expect("it was run");
+    let socket = format!("--socket={}", source.server.socket().display());
+    assert!(words.contains("--user=root") && words.contains(&socket), "{words}");
+}

@@ -48,6 +48,9 @@ const ALWAYS: [&str; 7] = [
 /// MySQL's own program asks newer servers for what older ones do not have, and writes GTIDs that `mh.index` has.
 const OF_MYSQL: [&str; 2] = ["--column-statistics=0", "--set-gtid-purged=OFF"];
 
+/// Names the login file of MySQL's programs.
+const LOGIN_FILE: &str = "MYSQL_TEST_LOGIN_FILE";
+
 /// Runs programs that write a schema.
 pub struct SchemaWriter<'a> {
     pub request: &'a MySqlDumpRequest,
@@ -122,10 +125,12 @@ impl SchemaWriter<'_> {
         let mut command = Command::new(&program.path);
         let mut defaults = std::ffi::OsString::from("--defaults-file=");
         defaults.push(self.options);
-        command.arg(defaults).args(ALWAYS).args(words);
+        command.arg(defaults).args(self.request.address.client_options()).args(ALWAYS).args(words);
         if program.dialect == OptionDialect::MySql {
             command.args(OF_MYSQL);
         }
+        // COMPAT: MySQL's programs read the login file of the user, ~/.mylogin.cnf, after the file that they are given.
+        command.env(LOGIN_FILE, self.options.with_extension("none"));
         command.arg("--").arg(self.database).args(objects);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(DumpError::file("run", &program.path))?;

@@ -74,6 +74,9 @@ const OPTIONAL: [&str; 6] = [
     "sql_select_limit = 18446744073709551615",
 ];
 
+/// MySQL's lock against DDL, since 8.0.
+const LOCK_INSTANCE: &str = "lock instance for backup";
+
 const UNKNOWN_VARIABLE: u16 = 1193;
 const ACCESS_DENIED: u16 = 1227;
 const SYNTAX: u16 = 1064;
@@ -122,35 +125,36 @@ pub fn open(address: &ServerAddress, lock_wait: Duration) -> Result<Connection, 
     Ok(connection)
 }
 
+/// A lock that is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldDumpLock {
+    kind: DumpLockKind,
+    /// Whether MySQL's lock against DDL is held beside it.
+    has_instance: bool,
+}
+
 impl DumpLockKind {
     /// Takes it.
-    pub fn take(self, leader: &mut Connection, server: &MySqlServer) -> Result<(), DumpError> {
+    pub fn take(self, leader: &mut Connection, server: &MySqlServer) -> Result<HeldDumpLock, DumpError> {
+        let mut held = HeldDumpLock { kind: self, has_instance: false };
         let statements: &[&str] = match self {
             Self::BackupStage => &["backup stage start", "backup stage block_commit"],
             Self::Flush if server.is_mariadb || server.number < (8, 0, 0) => &["flush tables with read lock"],
-            Self::Flush => &["lock instance for backup", "flush tables with read lock"],
+            Self::Flush => &[LOCK_INSTANCE, "flush tables with read lock"],
             Self::Nothing => &[],
         };
         for statement in statements {
             match leader.execute(statement) {
                 // The right BACKUP_ADMIN is MySQL's own; without that lock, DDL is held off by tables that are touched.
-                Err(WireError::Server(error))
-                    if error.number == Some(ACCESS_DENIED) && statement.starts_with("lock instance") => {}
-                outcome => drop(outcome.map_err(DumpError::server(format!("lock the server ({statement})")))?),
+                Err(WireError::Server(error)) if error.number == Some(ACCESS_DENIED) && *statement == LOCK_INSTANCE => {
+                }
+                outcome => {
+                    outcome.map_err(DumpError::server(format!("lock the server ({statement})")))?;
+                    held.has_instance |= *statement == LOCK_INSTANCE;
+                }
             }
         }
-        Ok(())
-    }
-
-    /// Releases it.
-    pub fn release(self, leader: &mut Connection, server: &MySqlServer) -> Result<(), DumpError> {
-        let statement = match self {
-            Self::BackupStage => "backup stage end",
-            Self::Flush if server.is_mariadb || server.number < (8, 0, 0) => "unlock tables",
-            Self::Flush => "unlock tables; unlock instance",
-            Self::Nothing => return Ok(()),
-        };
-        leader.execute(statement).map(drop).map_err(DumpError::server("release the server's lock"))
+        Ok(held)
     }
 
     /// As the server calls it.
@@ -159,6 +163,24 @@ impl DumpLockKind {
             Self::BackupStage => "BACKUP STAGE BLOCK_COMMIT",
             Self::Flush => "FLUSH TABLES WITH READ LOCK",
             Self::Nothing => "none",
+        }
+    }
+}
+
+impl HeldDumpLock {
+    /// Releases it.
+    pub fn release(self, leader: &mut Connection) -> Result<(), DumpError> {
+        let Some(statement) = self.unlock() else { return Ok(()) };
+        leader.execute(statement).map(drop).map_err(DumpError::server("release the server's lock"))
+    }
+
+    /// What releases it. UNLOCK INSTANCE needs the same right as the lock.
+    fn unlock(self) -> Option<&'static str> {
+        match self.kind {
+            DumpLockKind::BackupStage => Some("backup stage end"),
+            DumpLockKind::Flush if self.has_instance => Some("unlock tables; unlock instance"),
+            DumpLockKind::Flush => Some("unlock tables"),
+            DumpLockKind::Nothing => None,
         }
     }
 }
@@ -240,5 +262,13 @@ mod tests {
         assert_eq!(lock("8.0.36-0ubuntu0.22.04.1"), DumpLockKind::Flush);
         assert_eq!(MySqlServer::of("11.4.2-MariaDB").lock(DumpLock::None), DumpLockKind::Nothing);
         assert_eq!(MySqlServer::of("8.4.0").name(), "MySQL 8.4.0");
+    }
+
+    #[test]
+    fn what_was_not_locked_is_not_unlocked() {
+        let unlock = |kind, has_instance| HeldDumpLock { kind, has_instance }.unlock();
+        assert_eq!(unlock(DumpLockKind::Flush, false), Some("unlock tables"));
+        assert_eq!(unlock(DumpLockKind::Flush, true), Some("unlock tables; unlock instance"));
+        assert_eq!(unlock(DumpLockKind::Nothing, false), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::catalogue::{self, MySqlCatalogue, MySqlTable};
 use super::fault::MySqlDumpFault;
-use super::session::{self, DumpLockKind, MySqlPosition, MySqlServer};
+use super::session::{self, DumpLockKind, HeldDumpLock, MySqlPosition, MySqlServer};
 use crate::dump::DumpError;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -18,6 +18,7 @@ pub struct Snapshots {
     pub server: MySqlServer,
     leader: Connection,
     lock: DumpLockKind,
+    held: Option<HeldDumpLock>,
     since: Instant,
 }
 
@@ -31,13 +32,13 @@ impl Snapshots {
         open: impl Fn() -> Result<Connection, DumpError>,
     ) -> Result<Self, DumpError> {
         let readers = (0..readers).map(|_| open()).collect::<Result<_, _>>()?;
-        Ok(Self { keeper, readers, server, leader: open()?, lock, since: Instant::now() })
+        Ok(Self { keeper, readers, server, leader: open()?, lock, held: None, since: Instant::now() })
     }
 
     /// Takes the lock, begins all snapshots, and holds on to tables.
     pub fn begin(&mut self, tables: &[&MySqlTable]) -> Result<(), DumpError> {
         self.since = Instant::now();
-        self.lock.take(&mut self.leader, &self.server)?;
+        self.held = Some(self.lock.take(&mut self.leader, &self.server)?);
         for connection in self.readers.iter_mut().chain([&mut self.keeper]) {
             session::begin_snapshot(connection)?;
         }
@@ -65,7 +66,9 @@ impl Snapshots {
 
     /// Releases the lock; how long it was held. Tables are now held by transactions, so that what is seen of them stays.
     pub fn release(&mut self, tables: &[&MySqlTable], database: &str) -> Result<Duration, DumpError> {
-        self.lock.release(&mut self.leader, &self.server)?;
+        if let Some(held) = self.held.take() {
+            held.release(&mut self.leader)?;
+        }
         let held = if self.lock == DumpLockKind::Nothing { Duration::ZERO } else { self.since.elapsed() };
         // Between the first look and the lock, somebody may have altered a table.
         let now = MySqlCatalogue::read(&mut self.leader, database)?;

@@ -36,6 +36,25 @@ impl ServerAddress {
         Some(text)
     }
 
+    /// Options of the command line that say where the server is and who asks; none for a server of PostgreSQL. They go before those of any file.
+    pub fn client_options(&self) -> Vec<String> {
+        if self.protocol != Protocol::MySql {
+            return Vec::new();
+        }
+        let mut options = vec![format!("--user={}", self.user)];
+        match &self.place {
+            Endpoint::Unix(path) => {
+                let socket = format!("--socket={}", path.display());
+                options.extend(["--protocol=socket".to_owned(), "--host=localhost".to_owned(), socket]);
+            }
+            Endpoint::Tcp { host, ip, port } => {
+                let host = ip.as_ref().unwrap_or(host);
+                options.extend(["--protocol=tcp".to_owned(), format!("--host={host}"), format!("--port={port}")]);
+            }
+        }
+        options
+    }
+
     fn put_tls(&self, text: &mut String, dialect: OptionDialect, is_encrypted: bool) {
         match (dialect, is_encrypted, self.tls.mode) {
             (OptionDialect::MariaDb, false, _) => text.push_str("skip-ssl\n"),
@@ -96,6 +115,8 @@ mod tests {
         assert_eq!(found.get("ssl-mode").map(String::as_str), Some("VERIFY_IDENTITY"));
         let plain = address.option_file(OptionDialect::MariaDb, false).expect("it is MySQL's");
         assert!(plain.ends_with("skip-ssl\n") && !plain.contains("ssl-ca"), "{plain}");
+        let options = address.client_options();
+        assert_eq!(options, ["--user=me", "--protocol=tcp", "--host=db.example", "--port=3307"], "and no password");
     }
 
     #[test]
