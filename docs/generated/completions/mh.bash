@@ -115,6 +115,9 @@ _mh() {
             mh__subcmd__db,restore)
                 cmd="mh__subcmd__db__subcmd__restore"
                 ;;
+            mh__subcmd__db,verify)
+                cmd="mh__subcmd__db__subcmd__verify"
+                ;;
             mh__subcmd__numa,check)
                 cmd="mh__subcmd__numa__subcmd__check"
                 ;;
@@ -504,7 +507,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__db)
-            opts="-h --help load dump restore index"
+            opts="-h --help load dump restore index verify"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -888,7 +891,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__db__subcmd__restore)
-            opts="-j -c -e -q -n -N -t -I -P -T -s -a -L -O -x -d -p -U -W -w -h --connections --jobs --clean --if-exists --into-existing --resume --exit-on-error --vacuum --explain --report --quiet --priority --weight --schema --exclude-schema --table --index --function --trigger --schema-only --data-only --section --use-list --strict-names --no-owner --no-acl --no-privileges --no-comments --no-publications --no-security-labels --no-subscriptions --no-tablespaces --no-table-access-method --role --enable-row-security --database --dbname --pg --mysql --mariadb --host --port --user --username --password --no-password --help"
+            opts="-j -c -e -q -n -N -t -I -P -T -s -a -L -O -x -d -p -U -W -w -h --connections --jobs --clean --if-exists --into-existing --resume --exit-on-error --vacuum --verify --memory --explain --report --quiet --priority --weight --schema --exclude-schema --table --index --function --trigger --schema-only --data-only --section --use-list --strict-names --no-owner --no-acl --no-privileges --no-comments --no-publications --no-security-labels --no-subscriptions --no-tablespaces --no-table-access-method --role --enable-row-security --database --dbname --pg --mysql --mariadb --host --port --user --username --password --no-password --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -903,6 +906,10 @@ _mh() {
                     return 0
                     ;;
                 -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -979,6 +986,96 @@ _mh() {
                     return 0
                     ;;
                 --role)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dbname)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --database)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -d)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --username)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -U)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        mh__subcmd__db__subcmd__verify)
+            opts="-t -j -q -d -p -U -W -w -h --other --table --connections --jobs --lock --explain --json --report --quiet --priority --weight --database --dbname --pg --mysql --mariadb --host --port --user --username --password --no-password --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --other)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --table)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --connections)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock)
+                    COMPREPLY=($(compgen -W "auto flush none" -- "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --priority)
+                    COMPREPLY=($(compgen -W "high normal low idle" -- "${cur}"))
+                    return 0
+                    ;;
+                --weight)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2128,7 +2225,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__tar)
-            opts="-c -x -t -r -u -d -A -f -C -v -z -j -J -Z -a -I -p -k -U -T -0 -X -N -O -h -P -m -o -H -S -g -i --create --get --extract --list --append --update --compare --diff --catenate --concatenate --delete --file --directory --verbose --gunzip --gzip --bzip2 --xz --zstd --lz4 --lzma --compress --auto-compress --use-compress-program --level --same-permissions --preserve-permissions --no-same-permissions --keep-old-files --skip-old-files --keep-newer-files --overwrite --no-overwrite-dir --unlink-first --keep-directory-symlink --files-from --verbatim-files-from --null --exclude --exclude-from --exclude-vcs --exclude-caches --exclude-caches-under --exclude-caches-all --exclude-tag --exclude-tag-under --exclude-tag-all --after-date --newer --newer-mtime --strip-components --xform --transform --wildcards --no-wildcards --anchored --no-anchored --ignore-case --no-wildcards-match-slash --to-stdout --one-file-system --dereference --hard-dereference --no-recursion --absolute-names --touch --same-owner --no-same-owner --numeric-owner --owner --group --mode --mtime --clamp-mtime --sort --format --pax-option --one-top-level --xattrs --no-xattrs --xattrs-include --xattrs-exclude --acls --no-acls --selinux --no-selinux --sparse --listed-incremental --no-index --ignore-zeros --ignore-failed-read --totals --checkpoint --warning --untrusted --dry-run --full-time --utc --show-transformed-names --version --help --priority --weight --memory --explain --report --hands"
+            opts="-c -x -t -r -u -d -A -f -M -L -F -v -z -j -J -Z -a -I -p -k -U -C -T -X -N -0 -O -K -h -P -m -o -H -S -g -G -i -W -l -V --create --get --extract --list --append --update --compare --diff --catenate --concatenate --delete --test-label --file --multi-volume --tape-length --new-volume-script --info-script --volno-file --verbose --gunzip --gzip --bzip2 --xz --zstd --lz4 --lzma --lzip --lzop --compress --auto-compress --use-compress-program --level --same-permissions --preserve-permissions --no-same-permissions --keep-old-files --skip-old-files --keep-newer-files --overwrite --no-overwrite-dir --unlink-first --backup --suffix --recursive-unlink --keep-directory-symlink --directory --add-file --files-from --exclude --exclude-from --exclude-vcs --exclude-backups --after-date --newer --newer-mtime --recursion --no-recursion --exclude-caches --exclude-caches-under --exclude-caches-all --exclude-tag --exclude-tag-under --exclude-tag-all --exclude-ignore --exclude-ignore-recursive --exclude-vcs-ignores --strip-components --xform --transform --wildcards --no-wildcards --anchored --no-anchored --ignore-case --no-ignore-case --wildcards-match-slash --no-wildcards-match-slash --null --no-null --verbatim-files-from --no-verbatim-files-from --unquote --no-unquote --to-stdout --to-command --ignore-command-error --starting-file --one-file-system --dereference --hard-dereference --absolute-names --touch --same-owner --no-same-owner --numeric-owner --owner --group --mode --mtime --clamp-mtime --sort --format --pax-option --one-top-level --xattrs --no-xattrs --xattrs-include --xattrs-exclude --acls --no-acls --selinux --no-selinux --sparse --listed-incremental --incremental --check-device --no-check-device --no-index --ignore-zeros --ignore-failed-read --occurrence --remove-files --verify --check-links --label --hole-detection --sparse-version --owner-map --group-map --totals --checkpoint --checkpoint-action --index-file --quoting-style --quote-chars --no-quote-chars --warning --untrusted --dry-run --full-time --utc --show-stored-names --show-transformed-names --version --help --priority --weight --memory --explain --report --hands"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2142,11 +2239,27 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --directory)
+                --tape-length)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                -C)
+                -L)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --info-script)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --new-volume-script)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -F)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --volno-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2159,6 +2272,26 @@ _mh() {
                     return 0
                     ;;
                 --level)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --suffix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --add-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2182,18 +2315,6 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --exclude-tag)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --exclude-tag-under)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --exclude-tag-all)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --newer)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2210,6 +2331,26 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --exclude-tag)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude-tag-under)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude-tag-all)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude-ignore)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude-ignore-recursive)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --strip-components)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2219,6 +2360,18 @@ _mh() {
                     return 0
                     ;;
                 --xform)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to-command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --starting-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -K)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2243,11 +2396,11 @@ _mh() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "pax posix gnu ustar" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "pax posix gnu oldgnu ustar v7" -- "${cur}"))
                     return 0
                     ;;
                 -H)
-                    COMPREPLY=($(compgen -W "pax posix gnu ustar" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "pax posix gnu oldgnu ustar v7" -- "${cur}"))
                     return 0
                     ;;
                 --pax-option)
@@ -2274,7 +2427,59 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --occurrence)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -V)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hole-detection)
+                    COMPREPLY=($(compgen -W "seek raw" -- "${cur}"))
+                    return 0
+                    ;;
+                --sparse-version)
+                    COMPREPLY=($(compgen -W "0.0 0.1 1.0 0 1" -- "${cur}"))
+                    return 0
+                    ;;
+                --owner-map)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group-map)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --totals)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --checkpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --checkpoint-action)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --index-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --quoting-style)
+                    COMPREPLY=($(compgen -W "literal shell shell-always c c-maybe escape locale clocale" -- "${cur}"))
+                    return 0
+                    ;;
+                --quote-chars)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --no-quote-chars)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

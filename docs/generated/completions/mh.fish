@@ -102,19 +102,29 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -l explain -d 'Print the pla
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s f -l file -d 'The archive; - is standard input or output, also the default' -r -F
-complete -c mh -n "__fish_mh_using_subcommand tar" -s C -l directory -d 'Work in DIR' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -s L -l tape-length -d 'Volumes have N KiB, with a suffix bytes (c), KiB (k), MiB (M), GiB (G) or TiB (T); it implies -M' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -s F -l info-script -l new-volume-script -d 'Run COMMAND at the end of each volume; it implies -M' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l volno-file -d 'Keep the number of the volume in FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tar" -s I -l use-compress-program -d 'Pack with PROGRAM, unpack with PROGRAM -d' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -l level -d 'Level of packing, as the format counts' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -s T -l files-from -d 'Take names from FILE, one a line; - is standard input' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -l level -d 'Level of packing, as the format counts; with -g, 0 begins anew' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l backup -d 'Rename what has a member\'s name: to NAME~, or as CONTROL says (none, simple, numbered, existing)' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l suffix -d 'Suffix of simple backups in place of ~' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -s C -l directory -d 'Work in DIR; what follows is there' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -l add-file -d 'Archive FILE, even if its name begins with a dash' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -s T -l files-from -d 'Take names from FILE, one a line, and options from lines that begin with a dash; - is standard input' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude -d 'Leave out names that match PATTERN' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -s X -l exclude-from -d 'Leave out names that match a line of FILE' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -s N -l newer -l after-date -d 'Only files that have changed since TIME, or since FILE, in any way' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l newer-mtime -d 'Only files whose bytes have changed since TIME, or since FILE' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-tag -d 'Leave out the contents of directories with a file called NAME, but keep that file' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-tag-under -d 'The same with that file' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-tag-all -d 'The same, but leave out file and directory too' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -s N -l newer -l after-date -d 'Only files that have changed since TIME, or since FILE, in any way' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -l newer-mtime -d 'Only files whose bytes have changed since TIME, or since FILE' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-ignore -d 'Leave out what matches a line of the file called NAME in its directory' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-ignore-recursive -d 'The same in all directories beneath' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l strip-components -d 'Cut N leading names off' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l transform -l xform -d 'Rename: s/FROM/TO/[g] with text, ^ and $ (no other expressions), links\' targets too; flags r s h, R S H choose' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l to-command -d 'Run COMMAND for each file with its data as input, and with TAR_FILENAME, TAR_SIZE and the like' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -s K -l starting-file -d 'Pass over members in front of NAME' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l owner -d 'Owner to write into the archive: NAME, NAME:NUMBER or NUMBER' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l group -d 'Group to write into the archive' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l mode -d 'Mode to write into the archive, as chmod takes it: 644, go-w, a+rX' -r
@@ -122,16 +132,42 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l mtime -d 'Time to write in
 complete -c mh -n "__fish_mh_using_subcommand tar" -l sort -d 'Order within directories: name (default), inode or none' -r -f -a "name\t''
 inode\t''
 none\t''"
-complete -c mh -n "__fish_mh_using_subcommand tar" -s H -l format -d 'Format to write: pax (default), gnu or ustar' -r -f -a "pax\t''
+complete -c mh -n "__fish_mh_using_subcommand tar" -s H -l format -d 'Format to write: pax (default), gnu, oldgnu, ustar or v7' -r -f -a "pax\t''
 posix\t''
 gnu\t''
-ustar\t''"
+oldgnu\t''
+ustar\t''
+v7\t''"
 complete -c mh -n "__fish_mh_using_subcommand tar" -l pax-option -d 'Of extended headers: delete=PATTERN, exthdr.name=TEXT, KEY=VALUE of all members, KEY:=VALUE of each; commas between them' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l one-top-level -d 'Extract into a directory named after the archive, or into DIR' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs-include -d 'Of the extended attributes, these (all where it is not given)' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs-exclude -d 'Of the extended attributes, not these' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -s g -l listed-incremental -d 'Incremental archives: not yet' -r -F
-complete -c mh -n "__fish_mh_using_subcommand tar" -l checkpoint -d 'A line every N members' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -s g -l listed-incremental -d 'Archive what has changed since the state in FILE was written, and write the new state; extracting, remove what went' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -l occurrence -d 'Of several members of a name take the Nth, or the first' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -s V -l label -d 'Label of the archive; of one that is read, the pattern that its label must match' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l hole-detection -d 'How holes are found: seek (the file system is asked) or raw (zeros are looked for)' -r -f -a "seek\t''
+raw\t''"
+complete -c mh -n "__fish_mh_using_subcommand tar" -l sparse-version -d 'How pax archives hold sparse files: 1.0 (default), 0.1 or 0.0; with it, --sparse is on' -r -f -a "0.0\t''
+0.1\t''
+1.0\t''
+0\t''
+1\t''"
+complete -c mh -n "__fish_mh_using_subcommand tar" -l owner-map -d 'Owners to write instead of others: lines of FILE are OLD NEW[:UID], with + in front of numbers' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -l group-map -d 'The same for groups' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -l totals -d 'Print the size of the archive at the end; with a signal, whenever that arrives: HUP, QUIT, INT, USR1 or USR2' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l checkpoint -d 'Act at every Nth record of 10,240 bytes, or every 10th' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l checkpoint-action -d 'What to do at checkpoints: echo[=TEXT] (default), dot, ttyout=TEXT, bell, totals, sleep=SECONDS, exec=COMMAND, wait=SIGNAL' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l index-file -d 'Print the lines of -v and -t to FILE' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tar" -l quoting-style -d 'Show names as escape (default), literal, shell, shell-always, c, c-maybe, locale or clocale does' -r -f -a "literal\t''
+shell\t''
+shell-always\t''
+c\t''
+c-maybe\t''
+escape\t''
+locale\t''
+clocale\t''"
+complete -c mh -n "__fish_mh_using_subcommand tar" -l quote-chars -d 'Put a backslash in front of these characters too' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-quote-chars -d 'Show these characters as they are' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l warning -d 'Warnings: all, none, KEYWORD or no-KEYWORD, with GNU tar\'s keywords and `ambiguous`' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
@@ -150,14 +186,18 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -s u -l update -d 'Append fil
 complete -c mh -n "__fish_mh_using_subcommand tar" -s d -l diff -l compare -d 'Compare the archive with the files'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s A -l concatenate -l catenate -d 'Append archives to an archive'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l delete -d 'Delete members from an archive'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l test-label -d 'Print the archive\'s label, or end with 1 if it is none of the names'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s M -l multi-volume -d 'The archive spans volumes: those that -f names one after the other, and then what a person, or --info-script, says'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s v -l verbose -d 'Print each member; twice: with its metadata'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s z -l gzip -l gunzip -d 'gzip'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s j -l bzip2 -d 'bzip2'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s J -l xz -d 'xz'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l zstd -d 'zstd'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l lz4 -d 'lz4'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l lzma -d 'lzma'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s Z -l compress -d 'compress (reading only)'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l lzma -d 'lzma, written by the program of that name'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l lzip -d 'lzip, written by the program of that name'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l lzop -d 'lzop, by the program of that name'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s Z -l compress -d 'compress, written by the program of that name'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s a -l auto-compress -d 'Compress by the suffix of the archive'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s p -l preserve-permissions -l same-permissions -d 'Restore modes exactly, ignoring the umask (default for root)'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-same-permissions -d 'Apply the umask to modes (default for users)'
@@ -167,29 +207,40 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l keep-newer-files -d 'Keep 
 complete -c mh -n "__fish_mh_using_subcommand tar" -l overwrite -d 'Overwrite files in place'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-overwrite-dir -d 'Keep the metadata of existing directories'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s U -l unlink-first -d 'Remove each file before it is extracted'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l recursive-unlink -d 'Remove directories with all that is in them where a member of another kind is to be'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l keep-directory-symlink -d 'Follow symbolic links to directories'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l verbatim-files-from -d 'Lines of -T are names, whatever they begin with'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s 0 -l null -d 'Names of -T end in NUL bytes'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-vcs -d 'Leave out directories of version control systems'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-backups -d 'Leave out backups and locks of editors: .#*, *~ and #*#'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l recursion -d 'Descend into directories that are named behind it: the default'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-recursion -d 'Do not descend into directories that are named behind it'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches -d 'Leave out the contents of directories with a CACHEDIR.TAG, but keep the tag'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches-under -d 'The same, but leave out the tag too'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-caches-all -d 'The same, but leave out tag and directory too'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l wildcards -d 'Treat members\' names as patterns'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l no-wildcards -d 'Treat patterns as plain names'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l anchored -d 'Patterns match from the front'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l no-anchored -d 'Patterns match behind any slash'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l ignore-case -d 'Patterns ignore case'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l no-wildcards-match-slash -d 'Wildcards stop at slashes'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-vcs-ignores -d 'Leave out what .gitignore, .cvsignore, .bzrignore and .hgignore say'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l wildcards -d 'Treat members\' names behind it as patterns'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-wildcards -d 'Treat patterns behind it as plain names'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l anchored -d 'Patterns behind it match from the front'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-anchored -d 'Patterns behind it match behind any slash'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l ignore-case -d 'Patterns behind it ignore case'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-ignore-case -d 'Patterns behind it do not ignore case: the default'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l wildcards-match-slash -d 'Wildcards behind it match slashes: the default'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-wildcards-match-slash -d 'Wildcards behind it stop at slashes'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s 0 -l null -d 'Names of -T end in NUL bytes, and are names whatever they begin with'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-null -d 'Names of -T are lines: the default'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l verbatim-files-from -d 'Lines of -T are names, whatever they begin with'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-verbatim-files-from -d 'Lines of -T that begin with a dash are options: the default'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l unquote -d 'Read escapes in names, such as \\n and \\303: the default'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-unquote -d 'Backslashes in names are backslashes'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s O -l to-stdout -d 'Extract to standard output'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l ignore-command-error -d 'Exit codes of --to-command do not count'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l one-file-system -d 'Stay on one file system'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s h -l dereference -d 'Archive the targets of symbolic links'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l hard-dereference -d 'Archive every name of a file with its data'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l no-recursion -d 'Do not descend into directories'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s P -l absolute-names -d 'Keep leading slashes and .. in names'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s m -l touch -d 'Set modification times to the time of extraction'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l same-owner -d 'Restore owners (default for root)'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-same-owner -d 'Make the user the owner of extracted files'
-complete -c mh -n "__fish_mh_using_subcommand tar" -s o -d 'Extracting, the same; while archives are made, --format=ustar'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s o -d 'Extracting, the same; while archives are made, --format=v7'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l numeric-owner -d 'Store and show owners by UID and GID, not by name'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l clamp-mtime -d 'Apply --mtime only to files that are newer'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l xattrs -d 'Keep, or restore, extended attributes'
@@ -199,15 +250,20 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l no-acls -d 'Leave out acce
 complete -c mh -n "__fish_mh_using_subcommand tar" -l selinux -d 'Keep, or restore, labels of SELinux'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-selinux -d 'Leave out labels of SELinux: the default'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s S -l sparse -d 'Look for holes in files'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s G -l incremental -d 'The same without a state: all files, and what is in each directory'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l check-device -d 'Directories on another device are others: the default'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l no-check-device -d 'The numbers of devices say nothing'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-index -d 'Neither write nor read an index of members'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s i -l ignore-zeros -d 'Zero blocks do not end the archive'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l ignore-failed-read -d 'Files that cannot be read do not count as failures'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l totals -d 'Print the size of the archive at the end'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l remove-files -d 'Remove files when the archive that they are in is complete'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s W -l verify -d 'Compare the archive with the files when it is complete'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s l -l check-links -d 'Report files of which not all names are archived'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l untrusted -d 'Extract an archive you do not trust: strict grammar, no devices, no set-id bits, quotas'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l dry-run -d 'Print what would be extracted, and extract nothing'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l full-time -d 'List times with all digits of the second'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l utc -d 'Lists show times of UTC'
-complete -c mh -n "__fish_mh_using_subcommand tar" -l show-transformed-names -d 'Lists show names as --transform and --strip-components make them'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l show-transformed-names -l show-stored-names -d 'Lists show names as --transform and --strip-components make them'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l explain -d 'Print the plan with its reasons and do nothing'
@@ -497,11 +553,12 @@ complete -c mh -n "__fish_mh_using_subcommand innodb" -s v -l verbose -d 'Print 
 complete -c mh -n "__fish_mh_using_subcommand innodb" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand innodb" -s V -l version -d 'Print version'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index" -s h -l help -d 'Print help'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index" -f -a "load" -d 'Load CSV or tab-separated files into a table over many connections'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index" -f -a "dump" -d 'Dump a database of PostgreSQL, MariaDB or MySQL over many connections'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index" -f -a "restore" -d 'Restore an archive of pg_dump over many connections'
-complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index" -f -a "index" -d 'Build indexes and keys, several at once'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index verify" -s h -l help -d 'Print help'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index verify" -f -a "load" -d 'Load CSV or tab-separated files into a table over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index verify" -f -a "dump" -d 'Dump a database of PostgreSQL, MariaDB or MySQL over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index verify" -f -a "restore" -d 'Restore an archive of pg_dump over many connections'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index verify" -f -a "index" -d 'Build indexes and keys, several at once'
+complete -c mh -n "__fish_mh_using_subcommand db; and not __fish_seen_subcommand_from load dump restore index verify" -f -a "verify" -d 'Compare the rows of a server with an archive or with another server'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l columns -d 'Columns that values are for, in their order (default: those of the table)' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject -d 'Write refused rows to FILE as they are, and their places and causes to FILE.log; load the others' -r -F
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l reject-limit -d 'End the load when more rows are refused' -r
@@ -604,6 +661,7 @@ complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_fro
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s w -l no-password -d 'Never ask for a password; nothing else is done without -W'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s j -l jobs -l connections -d 'Restore over at most N connections (default, and 0: two for each core)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l memory -d 'Memory that sorts of indexes share (default: an eighth of what is free, if the server is on this host)' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l report -d 'After the run, print what bound it: server, disk, cores or this program' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object on one line'"
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
@@ -632,6 +690,7 @@ complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_fro
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l resume -d 'Go on with a restore of this archive that was interrupted'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s e -l exit-on-error -d 'End with the first statement that the server refuses (default: go on, exit code 1)'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l vacuum -d 'Vacuum and analyse restored tables at the end'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l verify -d 'Read all rows again at the end and compare them with what mh db dump has noted; costs about 0.7 of a dump'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s q -l quiet -d 'Print errors only'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from restore" -s s -l schema-only -d 'Restore the schema only, no rows'
@@ -676,6 +735,31 @@ complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_fro
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -s W -l password -d 'Ask for a password (default: PGPASSWORD, .pgpass, service files, my.cnf)'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -s w -l no-password -d 'Never ask for a password; nothing else is done without -W'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from index" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -l other -d 'The other server' -r -F
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -s t -l table -d 'Compare this table only, with its schema or without it' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -s j -l jobs -l connections -d 'Read rows over at most N connections a server (default, and 0: a connection for each core)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -l lock -d 'MariaDB and MySQL: lock of the moment that all connections see: auto, flush (FLUSH TABLES WITH READ LOCK) or none (default: auto)' -r -f -a "auto\t'BACKUP STAGE if the server has it, else FLUSH TABLES WITH READ LOCK'
+flush\t'FLUSH TABLES WITH READ LOCK'
+none\t'None: one connection sees one moment, several do not'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -l report -d 'After the run, print what bound it' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object on one line'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
+normal\t'Everyday work'
+low\t'Gives way to normal work'
+idle\t'Gets cores that no other run wants'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -l weight -d 'This run\'s share among the runs of its class: one of 200 gets twice what one of 100 gets (usual: 100)' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -s d -l dbname -l database -d 'The database: postgres://USER@HOST/DATABASE, mysql://..., mariadb://..., libpq\'s keywords, sqlite:FILE, or a name' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -l host -d 'Host of the server, or the directory of its socket' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -s p -l port -d 'Port of the server' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -s U -l username -l user -d 'User to connect as' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -l explain -d 'Print the plan with its cost and do nothing'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -l json -d 'Print a JSON object for each table'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Print tables that differ and errors only'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -l pg -d 'A name given by -d is PostgreSQL\'s (default: by PGHOST and its relatives, or by my.cnf)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -l mariadb -l mysql -d 'A name given by -d is MariaDB\'s or MySQL\'s'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -s W -l password -d 'Ask for a password (default: PGPASSWORD, .pgpass, service files, my.cnf)'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -s w -l no-password -d 'Never ask for a password; nothing else is done without -W'
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l record -d 'Write every look to FILE, or to a file a day in the directory DIR; one that is there is gone on with' -r -F
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l keep -d 'Remove files of a --record DIR that are older than so many days' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l replay -d 'Show a recording, with the same keys' -r -F

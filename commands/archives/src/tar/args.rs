@@ -97,7 +97,7 @@ pub struct TarArgs {
     pub to_command: Option<OsString>,
 
     /// Exit codes of --to-command do not count
-    #[arg(long, overrides_with = "no_ignore_command_error", hide_short_help = true)]
+    #[arg(long, hide_short_help = true)]
     pub ignore_command_error: bool,
 
     /// They do: the default
