@@ -9,6 +9,7 @@ use crate::indexes::literal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use wire::{Connection, WireError};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -63,13 +64,20 @@ const BEGUN: u64 = 1 << 40;
 /// The server's name of the lock that one restore at a time has.
 const LOCK: &str = "pg_catalog.hashtextextended('mh db restore', 0)";
 
+/// LIMIT: for the session of a restore that has just ended to go.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+
 impl RestoreLedger {
     /// Takes the lock, waits for what an ended restore still commits, and looks.
     pub fn look(connection: &mut Connection, archive: &str) -> Result<LedgerState, RestoreError> {
         let failed = |cause| RestoreError::Server { what: "look for an interrupted restore".to_owned(), cause };
-        let locked = connection.query(&format!("select pg_catalog.pg_try_advisory_lock({LOCK})")).map_err(failed)?;
-        if locked.first().and_then(|row| row.first()?.as_deref()) != Some(b"t") {
-            return Err(RestoreError::Busy);
+        let ask = format!("select pg_catalog.pg_try_advisory_lock({LOCK})");
+        let end = Instant::now() + LOCK_WAIT;
+        while text_of(&connection.query(&ask).map_err(failed)?, 0, 0).as_deref() != Some("t") {
+            if Instant::now() > end {
+                return Err(RestoreError::Busy);
+            }
+            std::thread::sleep(Duration::from_millis(50));
         }
         let found = connection.query(&format!("select pg_catalog.to_regclass('{TABLE}') is null")).map_err(failed)?;
         if found.first().and_then(|row| row.first()?.as_deref()) != Some(b"f") {
