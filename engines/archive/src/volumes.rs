@@ -33,7 +33,7 @@ pub fn label_of(label: &[u8], number: u64) -> Vec<u8> {
     [label, format!(" Volume {number}").as_bytes()].concat()
 }
 
-/// What stands at the beginning of a volume that is not the first.
+/// The beginning of a volume that is not the first.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Begin {
     /// What it goes on with.

@@ -96,7 +96,7 @@ pub struct RestoreFault {
     pub message: String,
 }
 
-/// What a restore is at.
+/// Stages of a restore, for progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestorePhase {
     /// pg_restore makes schemas and tables.

@@ -399,6 +399,21 @@ fn damage_is_named_and_ends_the_restore() {
     assert!(damage("d3", place.ours("d3", "none"), &half).contains("ends before the line"));
     assert!(damage("d4", place.foreign("d4", &["-Z1"]), &half).len() > 5);
     assert!(damage("d5", place.foreign("d5", &["-Z0"]), &half).contains("ends before the line"));
+    let archive = place.foreign("d6", &["-Z0"]);
+    let tables = place.restore(&archive, "d6").look().parts.tables;
+    std::fs::remove_file(&tables[0].file).expect("ours");
+    let restore = place.restore(&archive, "d6");
+    let reader = ArchiveReader {
+        programs: &restore.request.programs,
+        archive: &archive,
+        scratch: &restore.request.scratch,
+        sections: &[],
+    };
+    let missing = LookedArchive::look(&reader, &[], &[]).expect_err("a file is missing");
+    assert!(
+        matches!(&missing, RestoreError::File { path, .. } if tables[0].file.ends_with(Path::new(path).file_name().expect("a name"))),
+        "{missing}"
+    );
 }
 
 #[test]

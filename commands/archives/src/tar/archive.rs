@@ -59,7 +59,7 @@ pub enum Way {
 /// LIMIT: bytes that are looked at: a header, and more than any format's magic.
 const HEAD_BYTES: usize = 512;
 
-/// What files begin with that the program lzop has made.
+/// How files of the program lzop begin.
 const LZOP_MAGIC: &[u8] = b"\x89LZO\0\r\n\x1a\n";
 
 /// Finds out what the archive is.

@@ -173,7 +173,7 @@ pub struct TarArgs {
     #[command(flatten)]
     pub writing: WritingArgs,
 
-    /// What is told of the run.
+    /// Reports of the run.
     #[command(flatten)]
     pub telling: TellingArgs,
 
@@ -232,7 +232,7 @@ impl TarArgs {
         self.file.first().map(PathBuf::as_path)
     }
 
-    /// The format, as programs that are run are told.
+    /// The format, for programs that are run.
     pub fn format_name(&self) -> &str {
         match self.format.as_deref() {
             None | Some("pax") => "posix",
@@ -283,7 +283,7 @@ pub struct OperationArgs {
 }
 
 impl OperationArgs {
-    /// As programs that are run are told.
+    /// For programs that are run.
     pub fn letter(&self) -> &'static str {
         match () {
             () if self.create => "-c",

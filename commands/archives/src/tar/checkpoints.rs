@@ -13,7 +13,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use sys::signals::{SignalSet, as_at_start, number};
 
-/// What an action does.
+/// The work of an action.
 enum Action {
     Dot,
     Bell,
@@ -39,7 +39,7 @@ pub struct Checkpoints {
     way: CheckpointWay,
     records: u64,
     began: Instant,
-    /// What programs that are run are told of the run.
+    /// Facts about the run, for programs that it runs.
     variables: [(&'static str, std::ffi::OsString); 5],
 }
 

@@ -228,7 +228,7 @@ impl<Stream: Read, Sink: Take> Passing<Stream, Sink> {
         Self { stream, sink, position: 0, failed: None }
     }
 
-    /// Keeps an error, which is told instead of what the reader of the archive makes of it.
+    /// Keeps an error, which is reported in place of the one that the reader of the archive makes of it.
     fn fail(&mut self, error: io::Error) -> io::Error {
         let kind = error.kind();
         self.failed = Some(error);
@@ -352,7 +352,7 @@ impl VolumeReader {
     }
 }
 
-/// What the label of the first volume is.
+/// The label of the first volume.
 pub fn first_label(label: &[u8]) -> Vec<u8> {
     volumes::label_of(label, 1)
 }

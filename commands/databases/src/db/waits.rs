@@ -1,4 +1,4 @@
-//! What a server was seen at while it worked for us, in words, and whether that bound the run.
+//! The states of a server while it worked for us, in words, and whether they bound the run.
 
 use ::load::cost::ServerCost;
 use database::load::{ServerWait, WaitTally};
@@ -34,7 +34,7 @@ pub fn forecast(cost: Option<&ServerCost>, client_cpu: Duration, cores: usize) -
     })
 }
 
-/// What it was seen at most often.
+/// The states that it was seen in most often.
 pub fn seen(waits: &WaitTally) -> String {
     let mut seen: Vec<_> = waits.seen.iter().collect();
     seen.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -44,7 +44,7 @@ pub fn seen(waits: &WaitTally) -> String {
     seen.iter().take(SEEN_MAX).map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// What a wait is called.
+/// The name of a wait.
 pub fn wait_name(wait: &ServerWait) -> &str {
     match wait {
         ServerWait::Working => "work",

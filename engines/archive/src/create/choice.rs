@@ -117,7 +117,7 @@ pub struct Archived {
     pub is_directory: bool,
 }
 
-/// What is archived of a directory that was named.
+/// The part of a named directory that is archived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OperandDepth {
     /// It with all that is in it.
@@ -206,6 +206,6 @@ pub struct Operand {
     pub depth: OperandDepth,
     /// What is left out.
     pub scope: Scope,
-    /// What an incremental archive says of what is in it, if it is a directory.
+    /// Its names in an incremental archive, if it is a directory.
     pub listing: Option<Vec<u8>>,
 }

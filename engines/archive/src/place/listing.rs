@@ -15,7 +15,7 @@ pub fn records(listing: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     listing.split(|&byte| byte == 0).take_while(|record| !record.is_empty()).map(|record| (record[0], &record[1..]))
 }
 
-/// What a directory of an incremental archive says of what was in it.
+/// The names that a directory of an incremental archive had.
 pub fn listing_of(member: &Member) -> Option<&[u8]> {
     let is_listing = |attribute: &&crate::member::Attribute| attribute.name == AttributeName::Listing;
     let attribute = member.attributes.iter().find(is_listing).filter(|_| member.kind == Kind::Directory);

@@ -35,7 +35,7 @@ pub struct DumpCourse {
 }
 
 impl DumpCourse {
-    /// What a connection runs is ended with the dump.
+    /// The statements of this connection end with the dump.
     pub fn may_be_cancelled(&self, connection: &Connection) {
         self.cancellers.lock().push(connection.canceller());
     }

@@ -121,7 +121,7 @@ impl TableFile {
 }
 
 impl Board {
-    /// What a connection runs is ended with the dump.
+    /// The statements of this connection end with the dump.
     pub fn may_be_cancelled(&self, connection: &Connection) {
         self.course.may_be_cancelled(connection);
     }

@@ -85,13 +85,13 @@ pub struct MySqlTable {
     pub name: String,
     /// What stores it.
     pub engine: String,
-    /// What it is.
+    /// Its kind.
     pub kind: MySqlTableKind,
     /// Whether a snapshot shows it as it was.
     pub is_transactional: bool,
     /// Columns that are stored.
     pub columns: Vec<MySqlColumn>,
-    /// What it is divided by.
+    /// The key that divides it.
     pub key: Option<MySqlKey>,
     /// The names of its partitions.
     pub partitions: Vec<String>,

@@ -12,7 +12,7 @@ pub enum MySqlDumpFault {
         on: String,
         /// The option that makes it unnecessary.
         without: &'static str,
-        /// What it is for.
+        /// Its purpose.
         what: &'static str,
     },
     /// There is no such database, or no right to see it.

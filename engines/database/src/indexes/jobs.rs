@@ -25,7 +25,7 @@ pub struct IndexJob {
     pub sharing: TableSharing,
     /// It begins when all of smaller ones have ended.
     pub phase: u32,
-    /// What the session is set to before it.
+    /// Settings of the session before it.
     pub settings: Arc<[String]>,
     /// The statement; none if what it makes is there already.
     pub sql: Option<String>,
@@ -48,7 +48,7 @@ pub enum TableSharing {
     Alone,
 }
 
-/// What there is to do.
+/// All that there is to do.
 #[derive(Clone, Debug, Default)]
 pub struct IndexWork {
     /// In the order of the file.
@@ -64,7 +64,7 @@ impl IndexWork {
     }
 }
 
-/// What becomes of an index or a constraint that is there by its name.
+/// The fate of an index or a constraint whose name is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Present {
     /// The server refuses the statement.
@@ -320,10 +320,10 @@ fn column_names(list: &str) -> impl Iterator<Item = Option<String>> {
 /// What a comparison of text costs, measured in those of integers.
 const TEXT: u64 = 3;
 
-/// What an entry of an index has besides its key, in bytes.
+/// Bytes of an index entry besides its key.
 const ENTRY_BYTES: u64 = 16;
 
-/// What a row has besides its values, in bytes.
+/// Bytes of a row besides its values.
 const ROW_BYTES: u64 = 28;
 
 /// Bytes that a build reads, and those that it sorts.

@@ -95,7 +95,7 @@ struct LaneSession {
     connection: Connection,
     is_postgres: bool,
     base: String,
-    /// What the file has set in it.
+    /// Settings that the file has made in it.
     settings: Arc<[String]>,
 }
 

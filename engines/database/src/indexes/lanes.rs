@@ -57,7 +57,7 @@ pub enum LaneStop {
     Failed,
 }
 
-/// What a run does after a job that the server refused.
+/// How a run goes on after a job that the server refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterFailure {
     /// The others go on.

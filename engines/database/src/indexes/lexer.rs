@@ -9,7 +9,7 @@ pub enum ScriptDialect {
     MySql,
 }
 
-/// What a token is.
+/// Kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SqlTokenKind {
     /// A keyword, a name without quotes, a number.
@@ -27,7 +27,7 @@ pub enum SqlTokenKind {
 /// A token; its place is in the text that was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SqlToken {
-    /// What it is.
+    /// Its kind.
     pub kind: SqlTokenKind,
     /// Its first byte.
     pub begin: usize,

@@ -13,7 +13,7 @@ pub struct ScriptStatement {
     pub line: u64,
     /// Without the semicolon.
     pub text: String,
-    /// What it is.
+    /// Its kind.
     pub order: ScriptOrder,
     /// Settings that stand before it, the last one of each name.
     pub settings: Arc<[String]>,

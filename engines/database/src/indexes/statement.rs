@@ -1,4 +1,4 @@
-//! What a statement is: the building of an index, a key, a constraint, a setting of the session, or one that is carried out after them.
+//! Kinds of statements: the building of an index, a key, a constraint, a setting of the session, or one that is carried out after them.
 
 use super::key::KeyStatement;
 use super::lexer::{ScriptDialect, SqlToken};

@@ -107,7 +107,7 @@ impl RestoreBoard {
         }
     }
 
-    /// What a connection runs is ended with the restore.
+    /// The statements of this connection end with the restore.
     pub fn may_be_cancelled(&self, connection: &Connection) {
         self.state.lock().cancellers.push((connection.server_pid(), connection.canceller()));
     }

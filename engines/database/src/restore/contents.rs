@@ -38,7 +38,7 @@ pub enum EntryKind {
 pub struct ArchiveEntry {
     /// Its number in the archive.
     pub id: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
     /// When it is restored.
     pub section: Section,
@@ -124,7 +124,7 @@ impl ArchiveReader<'_> {
 
     /// SQL of entries, without the rows of tables. `options` are pg_restore's for how it is written.
     pub fn script(&self, entries: &[&ArchiveEntry], options: &[OsString]) -> Result<ArchiveScript, RestoreError> {
-        let skeleton = self.skeleton()?;
+        let skeleton = self.skeleton(entries)?;
         let list = self.list_file("script", entries)?;
         let mut all = vec![OsString::from("--verbose"), "--file=-".into(), "--use-list".into(), list.into()];
         all.extend(options.iter().cloned());
@@ -141,22 +141,14 @@ impl ArchiveReader<'_> {
     }
 
     /// The archive without rows: pg_restore then writes the statements that rows go with, and no rows.
-    fn skeleton(&self) -> Result<PathBuf, RestoreError> {
+    fn skeleton(&self, entries: &[&ArchiveEntry]) -> Result<PathBuf, RestoreError> {
         let skeleton = self.scratch.join("skeleton");
-        if skeleton.exists() {
-            return Ok(skeleton);
-        }
-        std::fs::create_dir(&skeleton).map_err(RestoreError::file("make directory", &skeleton))?;
+        std::fs::create_dir_all(&skeleton).map_err(RestoreError::file("make directory", &skeleton))?;
         let contents = self.archive.join("toc.dat");
         std::fs::copy(&contents, skeleton.join("toc.dat")).map_err(RestoreError::file("copy", &contents))?;
-        let files = std::fs::read_dir(self.archive).map_err(RestoreError::file("read", self.archive))?;
-        for file in files {
-            let name = file.map_err(RestoreError::file("read", self.archive))?.file_name();
-            let Some((stem, _suffix)) = name.to_str().and_then(|name| name.split_once(".dat")) else { continue };
-            if stem.parse::<u64>().is_ok() {
-                let path = skeleton.join(format!("{stem}.dat"));
-                std::fs::write(&path, b"").map_err(RestoreError::file("write", &path))?;
-            }
+        for entry in entries.iter().filter(|entry| entry.kind == EntryKind::TableData) {
+            let path = skeleton.join(format!("{}.dat", entry.id));
+            std::fs::write(&path, b"").map_err(RestoreError::file("write", &path))?;
         }
         Ok(skeleton)
     }
@@ -169,8 +161,9 @@ impl ArchiveReader<'_> {
         if output.status.success() {
             return Ok(output.stdout);
         }
-        let said = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
-        Err(RestoreError::Program { program: "pg_restore", message: format!("failed ({}): {said}", output.status) })
+        let said = String::from_utf8_lossy(&output.stderr);
+        let error = said.lines().find_map(|line| line.strip_prefix("pg_restore: error: ")).unwrap_or(said.trim_end());
+        Err(RestoreError::Program { program: "pg_restore", message: format!("failed ({}): {error}", output.status) })
     }
 }
 

@@ -128,7 +128,7 @@ pub fn divide(
     Ok(parts)
 }
 
-/// A table whose rows COPY takes; none where they are INSERT statements, or where there is no file.
+/// A table whose rows COPY takes; none where they are INSERT statements.
 fn restored_here(
     archive: &Path,
     entry: &ArchiveEntry,
@@ -139,7 +139,10 @@ fn restored_here(
     else {
         return Ok(None);
     };
-    let Some(file) = file_of(archive, entry.id) else { return Ok(None) };
+    let file = file_of(archive, entry.id).ok_or_else(|| {
+        let missing = archive.join(format!("{}.dat", entry.id));
+        RestoreError::file("find, with any suffix,", &missing)(rustix::io::Errno::NOENT.into())
+    })?;
     let stored = std::fs::metadata(&file).map_err(RestoreError::file("look at", &file))?.len();
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let source = match index.get(name).filter(|table| is_index_of(table, stored)) {

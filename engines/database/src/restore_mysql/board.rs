@@ -40,7 +40,7 @@ struct State {
 }
 
 impl MySqlRestoreBoard {
-    /// What a connection runs is ended with the restore.
+    /// The statements of this connection end with the restore.
     pub fn may_be_cancelled(&self, connection: &Connection) {
         self.cancellers.lock().push(connection.canceller());
     }

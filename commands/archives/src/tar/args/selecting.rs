@@ -24,7 +24,7 @@ pub struct SelectionArgs {
     pub reading: ListReadingArgs,
 }
 
-/// What they are called.
+/// Their names.
 pub struct SelectionIds;
 
 impl SelectionIds {

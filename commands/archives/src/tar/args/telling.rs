@@ -1,10 +1,10 @@
-//! Options about what is told of a run: checkpoints, totals, and how names are shown.
+//! Options about reports of a run: checkpoints, totals, and how names are shown.
 
 use clap::{ArgAction, Args};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What is told.
+/// Reports.
 #[derive(Args, Debug)]
 #[group(skip)]
 pub struct TellingArgs {

@@ -98,7 +98,7 @@ impl ArchiveTarget {
         }
     }
 
-    /// What the archive is called while it grows: nobody's file, of which nothing is to be said.
+    /// The name of the archive while it grows: nobody's file, of which nothing is to be said.
     pub fn growing_name(&self) -> Option<Vec<u8>> {
         match self {
             Self::Staged { staged, .. } => staged.path().file_name().map(|name| name.as_bytes().to_vec()),

@@ -1,4 +1,4 @@
-//! What is told while an archive is made, in archive order, and what is counted.
+//! Reports while an archive is made, in archive order, and counts.
 
 use super::super::TarArgs;
 use super::super::checkpoints::{CheckpointWay, Checkpoints};

@@ -13,7 +13,7 @@ use mh_kit::failure::{Failure, Outcome};
 use std::io::{self, Read, Write};
 use terminal::StandardStream;
 
-/// What becomes of bytes that are read.
+/// The fate of bytes that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// They wait until it is known.

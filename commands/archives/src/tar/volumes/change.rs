@@ -19,7 +19,7 @@ pub struct VolumeChange {
     pub number: u64,
     script: Option<OsString>,
     number_file: Option<PathBuf>,
-    /// What a script is told.
+    /// Facts for a script.
     variables: [(&'static str, OsString); 4],
 }
 
@@ -100,7 +100,7 @@ impl VolumeChange {
         }
     }
 
-    /// Runs the script, which may write another name to the descriptor that it is told of.
+    /// Runs the script, which may write another name to a descriptor whose number it gets.
     fn run(&mut self, script: &OsString) -> io::Result<()> {
         let (mut reader, writer) = io::pipe()?;
         let mut shell = Command::new("/bin/sh");

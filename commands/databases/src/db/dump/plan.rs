@@ -36,7 +36,7 @@ pub struct DumpJob {
     pub warnings: Vec<String>,
 }
 
-/// What a plan is made of.
+/// The facts that a plan rests on.
 pub struct DumpCircumstances<'a> {
     /// The database, without a password.
     pub name: String,

@@ -26,13 +26,13 @@ pub struct IndexPlan {
     pub name: String,
     /// Lanes and workers.
     pub rule: LaneRule,
-    /// What there is to do.
+    /// All that there is to do.
     pub work: IndexWork,
     /// Whether the server works on this host.
     pub is_server_here: bool,
 }
 
-/// What a plan is made of.
+/// The facts that a plan rests on.
 pub struct IndexCircumstances {
     /// The database, without a password.
     pub name: String,

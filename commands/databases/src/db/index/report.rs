@@ -20,7 +20,7 @@ const BUILDS_LISTED_MAX: usize = 10;
 pub struct IndexMeasures<'a> {
     /// What was to be done.
     pub plan: &'a IndexPlan,
-    /// What server processes were seen at.
+    /// The states in which server processes were seen.
     pub waits: &'a WaitTally,
     /// What it cost the server, if that is on this host and may be seen.
     pub cost: Option<ServerCost>,

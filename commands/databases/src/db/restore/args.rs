@@ -18,7 +18,7 @@ pub const EXAMPLES: &str = "Examples:\n  mh db restore -d postgres:///copy shop.
 /// Restore an archive over many connections
 ///
 /// Reads directory archives of pg_dump (-Fd) and of mh db dump. Rows are loaded over many connections, and a table's indexes are made as soon as its rows
-/// are in; for PostgreSQL, pg_restore restores all the rest. What is done is noted in the database, so that --resume goes on after an interruption.
+/// are in; for PostgreSQL, pg_restore restores all the rest. Finished pieces are noted in the database, so that --resume goes on after an interruption.
 #[derive(Args, Debug)]
 pub struct DbRestoreArgs {
     /// The archive: a directory

@@ -40,7 +40,7 @@ pub struct RestoreJob {
     pub has_program: bool,
 }
 
-/// What a plan is made of.
+/// The facts that a plan rests on.
 pub struct RestoreCircumstances<'a> {
     /// The database, without a password.
     pub name: String,

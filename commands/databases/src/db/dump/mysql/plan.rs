@@ -29,7 +29,7 @@ pub struct MySqlDumpJob {
     pub warnings: Vec<String>,
 }
 
-/// What a plan is made of.
+/// The facts that a plan rests on.
 pub struct MySqlCircumstances<'a> {
     /// The database, without a password.
     pub name: String,
