@@ -1,8 +1,9 @@
-//! The db suite: `mh db load` against psql's \copy, the mariadb client and sqlite3, on throw-away servers in memory; the rows of `archives` beside it. A run empties the table first, which is not ours alone
+//! The db suite: `mh db load` against psql's \copy, the mariadb client and sqlite3, on throw-away servers in memory; the rows of `archives` and `mariadb` beside it. A run empties the table first, which is not ours alone
 //! to do, so both do it.
 //! Makes the data; judges nothing.
 
 mod archives;
+mod mariadb;
 
 use super::judge::Target;
 use super::measure::{Tool, Verify};
@@ -12,11 +13,22 @@ use super::{BenchArguments, Case, Rival, machine, measure_and_record, without_mi
 use std::path::Path;
 use xtask::workspace::{self, Packaged, release_binary};
 
-const PACKAGES: &[Packaged] =
-    &[("time", "time"), ("psql", "postgresql"), ("mariadbd", "mariadb-server"), ("sqlite3", "sqlite3")];
+const PACKAGES: &[Packaged] = &[
+    ("time", "time"),
+    ("psql", "postgresql"),
+    ("mariadbd", "mariadb-server"),
+    ("mydumper", "mydumper"),
+    ("zstd", "zstd"),
+    ("sqlite3", "sqlite3"),
+];
 
-const RIVALS: &[machine::Asked<'_>] =
-    &[("psql", &["--version"]), ("pg_dump", &["--version"]), ("mariadb", &["--version"]), ("sqlite3", &["--version"])];
+const RIVALS: &[machine::Asked<'_>] = &[
+    ("psql", &["--version"]),
+    ("pg_dump", &["--version"]),
+    ("mariadb", &["--version"]),
+    ("mydumper", &["--version"]),
+    ("sqlite3", &["--version"]),
+];
 
 /// The numbers, with 2 cores: text, CSV with quoted line ends, one connection.
 const TEXT: f64 = 0.6;
@@ -50,11 +62,14 @@ pub fn run(arguments: &BenchArguments) -> Result<(), String> {
     let rows = if arguments.quick { ROWS_QUICK } else { ROWS };
     let script = SCRIPT.replace("DIRECTORY", &directory.display().to_string()).replace("ROWS", &rows.to_string());
     shell(&script)?;
-    let wants_archives = archives::cases(mh, &directory).iter().any(|case| arguments.wants(&case.name, case.corpus));
-    if wants_archives {
-        let place = directory.display().to_string();
-        let script = archives::SCRIPT.replace("DIRECTORY", &place).replace("ROWS", &rows.to_string()).replace("MH", mh);
-        println!("{}", shell(&format!("set -e; cd '{place}'\n{script}"))?);
+    let further =
+        [(archives::cases(mh, &directory), archives::SCRIPT), (mariadb::cases(mh, &directory), mariadb::SCRIPT)];
+    for (cases, script) in further {
+        if cases.iter().any(|case| arguments.wants(&case.name, case.corpus)) {
+            let place = directory.display().to_string();
+            let script = script.replace("DIRECTORY", &place).replace("ROWS", &rows.to_string()).replace("MH", mh);
+            println!("{}", shell(&format!("set -e; cd '{place}'\n{script}"))?);
+        }
     }
     let described = format!(
         "- {rows} rows of 8 columns as CSV, every fifth with a quoted line end, and as COPY's text; in memory (tmpfs)\n"
@@ -129,7 +144,7 @@ fn cases(mh: &str, directory: &Path) -> Vec<Case> {
         mariadb,
         sqlite,
     ];
-    loads.into_iter().chain(archives::cases(mh, directory)).collect()
+    loads.into_iter().chain(archives::cases(mh, directory)).chain(mariadb::cases(mh, directory)).collect()
 }
 
 /// LIMIT: servers are given two minutes to answer. PostgreSQL refuses root.

@@ -1,5 +1,6 @@
 //! The list of targets: one for each parser, one for each round trip.
 
+pub mod archive_scripts;
 pub mod bzip2_container;
 pub mod crc32c;
 pub mod cut_sizes;
@@ -27,6 +28,7 @@ pub mod manifest;
 pub mod memory_areas;
 pub mod memory_map;
 pub mod mysql_replies;
+pub mod mysql_scripts;
 pub mod postgres_replies;
 pub mod round_trip_bz2;
 pub mod round_trip_gz;
@@ -34,6 +36,7 @@ pub mod round_trip_lz4;
 pub mod round_trip_xz;
 pub mod round_trip_zst;
 pub mod row_chunks;
+pub mod row_values;
 pub mod server_addresses;
 pub mod tar_index;
 pub mod tar_reader;
@@ -73,6 +76,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "lzma2", run: lzma2::run, seeds: lzma2::seeds },
     Target { name: "crc32c", run: crc32c::run, seeds: seeds::plain },
     Target { name: "row_chunks", run: row_chunks::run, seeds: row_chunks::seeds },
+    Target { name: "archive_scripts", run: archive_scripts::run, seeds: archive_scripts::seeds },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
     Target { name: "fleet_envelopes", run: fleet_envelopes::run, seeds: fleet_envelopes::seeds },
     Target { name: "fleet_lines", run: fleet_lines::run, seeds: fleet_lines::seeds },
@@ -86,7 +90,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "load_scripts", run: load_scripts::run, seeds: load_scripts::seeds },
     Target { name: "manifest", run: manifest::run, seeds: manifest::seeds },
     Target { name: "mysql_replies", run: mysql_replies::run, seeds: mysql_replies::seeds },
+    Target { name: "mysql_scripts", run: mysql_scripts::run, seeds: mysql_scripts::seeds },
     Target { name: "postgres_replies", run: postgres_replies::run, seeds: postgres_replies::seeds },
+    Target { name: "row_values", run: row_values::run, seeds: row_values::seeds },
     Target { name: "server_addresses", run: server_addresses::run, seeds: server_addresses::seeds },
     Target { name: "tar_index", run: tar_index::run, seeds: tar_index::seeds },
     Target { name: "tar_reader", run: tar_reader::run, seeds: tar_reader::seeds },

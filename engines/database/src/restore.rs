@@ -14,7 +14,7 @@ pub(crate) mod reread;
 mod tables;
 pub(crate) mod work;
 
-pub use contents::{ArchiveContents, ArchiveReader, EntryKind, Section};
+pub use contents::{ArchiveContents, ArchiveEntry, ArchiveReader, ArchiveScript, EntryKind, Section};
 pub use error::RestoreError;
 pub use tables::{RestoreParts, RestoreTable, RowSource};
 
@@ -22,7 +22,6 @@ use crate::dump::proxy::ProgramProxy;
 use crate::dump::{connections_left, major};
 use crate::load::{WaitTally, watch_postgres};
 use board::RestoreBoard;
-use contents::ArchiveEntry;
 use crew::budget::Lease;
 use feed::Feeding;
 use ledger::{LedgerState, RestoreLedger, RestoreStage};

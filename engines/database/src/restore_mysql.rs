@@ -6,7 +6,7 @@ mod ledger;
 mod load;
 mod objects;
 mod reread;
-mod statements;
+pub mod statements;
 
 use crate::dump::archive::INDEX;
 use crate::dump_mysql::catalogue::text;

@@ -83,7 +83,7 @@ impl RowFormat {
 }
 
 /// Writes a value as COPY's text and LOAD DATA read it: a backslash stands before what would end it.
-pub(crate) fn escape(mut value: &[u8], to: &mut Vec<u8>) {
+pub fn escape(mut value: &[u8], to: &mut Vec<u8>) {
     while let Some(at) = memchr3(b'\t', b'\n', b'\\', value) {
         to.extend_from_slice(&value[..at]);
         to.extend_from_slice(match value[at] {

@@ -24,15 +24,18 @@ pub struct ClientPrograms {
 
 /// Finds the newest that dump a server of this version. The error is a sentence with a hint.
 pub fn find(server_major: u32) -> Result<ClientPrograms, String> {
+    let is_good = |programs: &ClientPrograms| programs.major >= server_major;
     let by_version = newest(VERSIONED.iter().flat_map(|(parent, prefix)| versioned(Path::new(parent), prefix)));
+    if let Some(good) = by_version.clone().filter(is_good) {
+        return Ok(good);
+    }
     let path = variable("PATH").unwrap_or_default();
     let in_path = std::env::split_paths(&path).find_map(|directory| look(&directory));
-    let found = [by_version, in_path];
-    if let Some(good) = found.iter().flatten().find(|programs| programs.major >= server_major) {
-        return Ok(good.clone());
+    if let Some(good) = in_path.clone().filter(is_good) {
+        return Ok(good);
     }
     let package = format!("the package is postgresql-client-{server_major} or newer");
-    Err(match found.into_iter().flatten().next() {
+    Err(match by_version.or(in_path) {
         None => format!("pg_dump and pg_restore are not installed; {package}"),
         Some(old) => format!(
             "pg_dump {} in '{}' is older than the server's {server_major}; {package}",

@@ -53,11 +53,11 @@ pub struct ArchiveTable {
     pub stored: u64,
     /// The sum of the XXH3-128 of all rows, in hexadecimal: it does not depend on their order.
     pub digest: String,
-    /// Units of whole rows that can be decompressed by themselves.
+    /// Ranges of whole rows, one behind the other.
     pub frames: Vec<ArchiveFrame>,
 }
 
-/// A compressed unit of a table's file.
+/// A range of a table's file that can be decompressed by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchiveFrame {
     /// Where it begins in the file.
@@ -66,10 +66,13 @@ pub struct ArchiveFrame {
     pub stored: u64,
     /// Uncompressed bytes.
     pub bytes: u64,
-    /// Rows; none in the unit with the line behind the last row.
+    /// Rows; none in the one with the line behind the last row.
     pub rows: u64,
     /// The sum of their hashes.
     pub digest: String,
+    /// Bytes in the file of each compressed unit that it is made of; none: it is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub units: Vec<u64>,
 }
 
 /// What is wrong with an archive.

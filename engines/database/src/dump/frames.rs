@@ -8,8 +8,12 @@ use crew::pipeline::Pause;
 use std::io::{self, Write};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Uncompressed bytes after which a unit ends with the row.
-const FRAME_BYTES: usize = 4 << 20;
+/// Uncompressed bytes after which a compressed unit ends with the row: it fits into a core's own cache, and while it is compressed, the server goes on filling the
+/// socket.
+const UNIT_BYTES: usize = 256 << 10;
+
+/// Uncompressed bytes after which an entry of the index ends with the unit.
+const FRAME_BYTES: u64 = 4 << 20;
 
 /// The formats that some pg_restore reads.
 const READABLE: [&str; 3] = ["zstd", "gzip", "lz4"];
@@ -70,8 +74,17 @@ impl DumpCodec {
 pub struct PartBytes {
     /// Compressed units, one behind the other.
     pub bytes: Vec<u8>,
-    /// What each is; offsets are within these bytes.
+    /// What they are; offsets are within these bytes.
     pub frames: Vec<ArchiveFrame>,
+}
+
+/// A frame to which units are added.
+#[derive(Default)]
+struct OpenFrame {
+    units: Vec<u64>,
+    bytes: u64,
+    rows: u64,
+    digest: u128,
 }
 
 /// Takes rows in slices that end anywhere.
@@ -80,19 +93,21 @@ pub struct RowFrameWriter {
     compressed: ByteBuffer,
     rows: Vec<u8>,
     part: PartBytes,
-    /// Bytes of all units so far.
+    frame: OpenFrame,
+    /// Bytes of all whole frames so far.
     stored: u64,
 }
 
 impl RowFrameWriter {
-    /// For the rows of `table`.
+    /// Without rows; `table` is what an error names.
     pub fn new(codec: &DumpCodec, table: &str) -> Result<Self, DumpError> {
         let failed = |cause| DumpError::Compress { table: table.to_owned(), cause };
         Ok(Self {
             encoder: codec.encoder().map_err(failed)?,
             compressed: ByteBuffer::default(),
-            rows: Vec::with_capacity(FRAME_BYTES + (64 << 10)),
+            rows: Vec::with_capacity(UNIT_BYTES + (64 << 10)),
             part: PartBytes::default(),
+            frame: OpenFrame::default(),
             stored: 0,
         })
     }
@@ -100,12 +115,12 @@ impl RowFrameWriter {
     /// Takes a slice. An error is the compressor's.
     pub fn take(&mut self, bytes: &[u8]) -> Result<(), codec::error::CodecError> {
         self.rows.extend_from_slice(bytes);
-        if self.rows.len() < FRAME_BYTES {
+        if self.rows.len() < UNIT_BYTES {
             return Ok(());
         }
         // A row's own line ends are written as \n: a line end is a row's end.
         match memchr::memrchr(b'\n', &self.rows) {
-            Some(end) => self.end_frame(end + 1),
+            Some(end) => self.end_unit(end + 1),
             None => Ok(()),
         }
     }
@@ -117,9 +132,9 @@ impl RowFrameWriter {
 
     /// A row is complete, with its line end. True if a unit was.
     pub fn end_row(&mut self) -> Result<bool, codec::error::CodecError> {
-        let is_full = self.rows.len() >= FRAME_BYTES;
+        let is_full = self.rows.len() >= UNIT_BYTES;
         if is_full {
-            self.end_frame(self.rows.len())?;
+            self.end_unit(self.rows.len())?;
         }
         Ok(is_full)
     }
@@ -129,30 +144,34 @@ impl RowFrameWriter {
         &mut self.part.bytes
     }
 
-    /// All rows are there; `tail` stands behind them.
-    pub fn finish(mut self, tail: &[u8]) -> Result<PartBytes, codec::error::CodecError> {
-        let rows = self.rows.len();
-        if rows > 0 {
-            self.end_frame(rows)?;
+    /// All rows are there; `tail` stands behind them. The next rows are those of another part.
+    pub fn finish(&mut self, tail: &[u8]) -> Result<PartBytes, codec::error::CodecError> {
+        if !self.rows.is_empty() {
+            self.end_unit(self.rows.len())?;
         }
+        self.end_frame();
         if !tail.is_empty() {
             self.rows.extend_from_slice(tail);
-            self.end_frame_without_rows()?;
+            self.write_unit(tail.len())?;
+            self.end_frame();
         }
-        Ok(self.part)
+        self.stored = 0;
+        Ok(std::mem::take(&mut self.part))
     }
 
-    fn end_frame(&mut self, bytes: usize) -> Result<(), codec::error::CodecError> {
+    fn end_unit(&mut self, bytes: usize) -> Result<(), codec::error::CodecError> {
         let (rows, digest) = digest(&self.rows[..bytes]);
-        self.write(bytes, rows, digest)
+        self.frame.rows += rows;
+        self.frame.digest = self.frame.digest.wrapping_add(digest);
+        self.write_unit(bytes)?;
+        if self.frame.bytes >= FRAME_BYTES {
+            self.end_frame();
+        }
+        Ok(())
     }
 
-    fn end_frame_without_rows(&mut self) -> Result<(), codec::error::CodecError> {
-        self.write(self.rows.len(), 0, 0)
-    }
-
-    fn write(&mut self, bytes: usize, rows: u64, digest: u128) -> Result<(), codec::error::CodecError> {
-        let before = self.part.bytes.len() as u64;
+    fn write_unit(&mut self, bytes: usize) -> Result<(), codec::error::CodecError> {
+        let before = self.part.bytes.len();
         match &mut self.encoder {
             None => self.part.bytes.extend_from_slice(&self.rows[..bytes]),
             Some(encoder) => {
@@ -160,17 +179,27 @@ impl RowFrameWriter {
                 self.part.bytes.extend_from_slice(self.compressed.content());
             }
         }
-        let stored = self.part.bytes.len() as u64 - before;
+        self.frame.units.push((self.part.bytes.len() - before) as u64);
+        self.frame.bytes += bytes as u64;
+        self.rows.drain(..bytes);
+        Ok(())
+    }
+
+    fn end_frame(&mut self) {
+        let frame = std::mem::take(&mut self.frame);
+        if frame.units.is_empty() {
+            return;
+        }
+        let stored = frame.units.iter().sum();
         self.part.frames.push(ArchiveFrame {
             offset: self.stored,
             stored,
-            bytes: bytes as u64,
-            rows,
-            digest: format!("{digest:032x}"),
+            bytes: frame.bytes,
+            rows: frame.rows,
+            digest: format!("{:032x}", frame.digest),
+            units: if frame.units.len() > 1 { frame.units } else { Vec::new() },
         });
         self.stored += stored;
-        self.rows.drain(..bytes);
-        Ok(())
     }
 }
 
@@ -235,7 +264,10 @@ mod tests {
         }
         let part = writer.finish(b"\\.\n\n\n").expect("memory");
         assert_eq!(part.bytes, [&rows[..], b"\\.\n\n\n"].concat());
-        assert!(part.frames.len() > 3);
+        assert!(part.frames.len() > 3 && part.frames[0].units.len() > 3);
+        assert!(
+            part.frames.iter().all(|frame| frame.units.is_empty() || frame.units.iter().sum::<u64>() == frame.stored)
+        );
         assert_eq!(part.frames.iter().map(|frame| frame.rows).sum::<u64>(), 700_000);
         for frame in part.frames.iter().filter(|frame| frame.rows > 0) {
             let end = usize::try_from(frame.offset + frame.stored).expect("small");

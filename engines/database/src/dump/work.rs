@@ -20,6 +20,9 @@ use wire::Connection;
 /// What pg_dump writes behind the rows of a table.
 const END_OF_ROWS: &[u8] = b"\\.\n\n\n";
 
+/// All connections count in one place: not with every row, which each has a slice of its own.
+const COUNTED_BYTES: u64 = 64 << 10;
+
 /// A table that is being read.
 pub struct TableWork {
     /// Its quoted name.
@@ -221,21 +224,21 @@ impl Board {
 
 /// A connection that reads parts until there are no more.
 pub fn read_parts(board: &Board, request: &DumpRequest, snapshot: &str, lease: &dyn Lease) -> Result<(), DumpError> {
-    let mut connection = None;
+    let mut reader = None;
     loop {
         let before = Instant::now();
         let Some(part) = board.next() else { return Ok(()) };
         board.course.waited_for_work(before);
-        let connection = match &mut connection {
-            Some(connection) => connection,
+        let reader = match &mut reader {
+            Some(reader) => reader,
             None => {
-                let mut made = connect(&request.address)?;
-                board.may_be_cancelled(&made);
-                request.session.join(&mut made, snapshot)?;
-                connection.insert(made)
+                let mut connection = connect(&request.address)?;
+                board.may_be_cancelled(&connection);
+                request.session.join(&mut connection, snapshot)?;
+                reader.insert(PartReader { connection, frames: RowFrameWriter::new(&request.codec, &part.table.name)? })
             }
         };
-        let Some(bytes) = board.course.with_hand(Some(lease), || read_part(board, request, connection, &part))? else {
+        let Some(bytes) = board.course.with_hand(Some(lease), || reader.read(board, &part))? else {
             return Ok(());
         };
         let before = Instant::now();
@@ -244,37 +247,44 @@ pub fn read_parts(board: &Board, request: &DumpRequest, snapshot: &str, lease: &
     }
 }
 
-/// Reads a part; none if the dump is over.
-fn read_part(
-    board: &Board,
-    request: &DumpRequest,
-    connection: &mut Connection,
-    part: &Part,
-) -> Result<Option<PartBytes>, DumpError> {
-    let table = &part.table;
-    let copy = CopyOut { table: &table.name, columns: &table.columns };
-    let statement = table.division.statement(&copy, part.number);
-    let mut frames = RowFrameWriter::new(&request.codec, &table.name)?;
-    let outcome = connection.copy_out(&statement, |bytes| {
-        if board.is_over() {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        board.course.came(bytes.len() as u64);
-        frames.take(bytes).map_err(io::Error::other)
-    });
-    if board.is_over() {
-        return Ok(None);
-    }
-    let executed = outcome.map_err(DumpError::server(format!("read rows of {}", table.name)))?;
-    let tail = if part.number + 1 == table.division.parts() { END_OF_ROWS } else { b"" };
-    let failed = |cause| DumpError::Compress { table: table.name.clone(), cause };
-    let bytes = frames.finish(tail).map_err(failed)?;
-    let rows: u64 = bytes.frames.iter().map(|frame| frame.rows).sum();
-    if rows != executed.affected {
-        return Err(DumpError::Program {
-            program: "the server",
-            message: format!("has sent {rows} rows of {} and counted {}", table.name, executed.affected),
+/// A connection, and what is kept between parts: memory that was never touched is slow.
+struct PartReader {
+    connection: Connection,
+    frames: RowFrameWriter,
+}
+
+impl PartReader {
+    /// Reads a part; none if the dump is over.
+    fn read(&mut self, board: &Board, part: &Part) -> Result<Option<PartBytes>, DumpError> {
+        let (table, frames) = (&part.table, &mut self.frames);
+        let copy = CopyOut { table: &table.name, columns: &table.columns };
+        let statement = table.division.statement(&copy, part.number);
+        let mut uncounted = 0;
+        let outcome = self.connection.copy_out(&statement, |bytes| {
+            uncounted += bytes.len() as u64;
+            if uncounted >= COUNTED_BYTES {
+                if board.is_over() {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+                board.course.came(std::mem::take(&mut uncounted));
+            }
+            frames.take(bytes).map_err(io::Error::other)
         });
+        board.course.came(uncounted);
+        if board.is_over() {
+            return Ok(None);
+        }
+        let executed = outcome.map_err(DumpError::server(format!("read rows of {}", table.name)))?;
+        let tail = if part.number + 1 == table.division.parts() { END_OF_ROWS } else { b"" };
+        let failed = |cause| DumpError::Compress { table: table.name.clone(), cause };
+        let bytes = frames.finish(tail).map_err(failed)?;
+        let rows: u64 = bytes.frames.iter().map(|frame| frame.rows).sum();
+        if rows != executed.affected {
+            return Err(DumpError::Program {
+                program: "the server",
+                message: format!("has sent {rows} rows of {} and counted {}", table.name, executed.affected),
+            });
+        }
+        Ok(Some(bytes))
     }
-    Ok(Some(bytes))
 }

@@ -99,22 +99,34 @@ impl Section {
     }
 }
 
+impl ArchiveContents {
+    /// From pg_restore's verbose list of everything, and its lists of what is selected of each section.
+    pub fn read(all: &str, lists: &[(Section, String)]) -> Self {
+        let depends = dependencies(all);
+        let of_list = |(section, list): &(Section, String)| {
+            let entries = list.lines().filter_map(|line| entry(line, *section, &depends));
+            entries.collect::<Vec<_>>()
+        };
+        Self {
+            entries: lists.iter().flat_map(of_list).collect(),
+            database: header_value(all, "dbname"),
+            server_version: header_value(all, "Dumped from database version"),
+        }
+    }
+}
+
 impl ArchiveReader<'_> {
     /// Lists what pg_restore's options select.
     pub fn contents(&self, selection: &[OsString]) -> Result<ArchiveContents, RestoreError> {
-        let mut contents = ArchiveContents::default();
         let all = self.list(&[OsString::from("--list"), "--verbose".into()])?;
-        let depends = dependencies(&all);
-        contents.database = header_value(&all, "dbname");
-        contents.server_version = header_value(&all, "Dumped from database version");
         let is_wanted = |section: &Section| self.sections.is_empty() || self.sections.contains(section);
+        let mut lists = Vec::new();
         for (section, name) in SECTIONS.into_iter().filter(|(section, _)| is_wanted(section)) {
             let mut options = vec![OsString::from("--list"), format!("--section={name}").into()];
             options.extend(selection.iter().cloned());
-            let listed = self.list(&options)?;
-            contents.entries.extend(listed.lines().filter_map(|line| entry(line, section, &depends)));
+            lists.push((section, self.list(&options)?));
         }
-        Ok(contents)
+        Ok(ArchiveContents::read(&all, &lists))
     }
 
     fn list(&self, options: &[OsString]) -> Result<String, RestoreError> {
@@ -129,7 +141,7 @@ impl ArchiveReader<'_> {
         let mut all = vec![OsString::from("--verbose"), "--file=-".into(), "--use-list".into(), list.into()];
         all.extend(options.iter().cloned());
         let output = self.output(&all, &skeleton)?;
-        Ok(split_script(&output, entries.iter().map(|entry| entry.id).collect()))
+        Ok(ArchiveScript::split(&output, entries.iter().map(|entry| entry.id).collect()))
     }
 
     /// A file with a list of entries, as `pg_restore --use-list` takes it.
@@ -164,6 +176,45 @@ impl ArchiveReader<'_> {
         let said = String::from_utf8_lossy(&output.stderr);
         let error = said.lines().find_map(|line| line.strip_prefix("pg_restore: error: ")).unwrap_or(said.trim_end());
         Err(RestoreError::Program { program: "pg_restore", message: format!("failed ({}): {error}", output.status) })
+    }
+}
+
+impl ArchiveScript {
+    /// Divides what `pg_restore --verbose --file=-` has written, where the marks of these entries are.
+    pub fn split(text: &[u8], mut awaited: HashSet<u64>) -> Self {
+        let mut script = Self::default();
+        let mut current = None;
+        let mut tablespace = Vec::new();
+        let text = without_end(text);
+        for line in text.split_inclusive(|&byte| byte == b'\n') {
+            // A mark may also stand within a text: each counts once.
+            if let Some(id) = mark(line).filter(|id| awaited.remove(id)) {
+                // A line of two dashes stands before it.
+                let before = current.and_then(|before| script.of_entry.get_mut(&before)).map(|sql| &mut sql.statements);
+                let before = before.unwrap_or(&mut script.prelude);
+                if before.ends_with(b"--\n") {
+                    before.truncate(before.len() - 3);
+                }
+                current = Some(id);
+                script.of_entry.entry(id).or_default().tablespace.clone_from(&tablespace);
+                continue;
+            }
+            if line.starts_with(b"SET default_tablespace = ") {
+                tablespace = line.to_vec();
+                continue;
+            }
+            let section = match current {
+                Some(id) => &mut script.of_entry.entry(id).or_default().statements,
+                None => &mut script.prelude,
+            };
+            let has_begun = !section.trim_ascii().is_empty();
+            // Notes, and commands to psql.
+            let is_no_sql = line.starts_with(b"--") && !has_begun || line.starts_with(b"\\") && current.is_none();
+            if !is_no_sql {
+                section.extend_from_slice(line);
+            }
+        }
+        script
     }
 }
 
@@ -206,43 +257,6 @@ fn header_value(list: &str, name: &str) -> Option<String> {
     let mut values =
         lines.filter_map(|line| line.trim_start_matches([';', ' ']).strip_prefix(name)?.strip_prefix(": "));
     values.next().map(str::to_owned)
-}
-
-/// Divides what `pg_restore --verbose --file=-` has written, where the marks of these entries are.
-fn split_script(text: &[u8], mut awaited: HashSet<u64>) -> ArchiveScript {
-    let mut script = ArchiveScript::default();
-    let mut current = None;
-    let mut tablespace = Vec::new();
-    let text = without_end(text);
-    for line in text.split_inclusive(|&byte| byte == b'\n') {
-        // A mark may also stand within a text: each counts once.
-        if let Some(id) = mark(line).filter(|id| awaited.remove(id)) {
-            // A line of two dashes stands before it.
-            let before = current.and_then(|before| script.of_entry.get_mut(&before)).map(|sql| &mut sql.statements);
-            let before = before.unwrap_or(&mut script.prelude);
-            if before.ends_with(b"--\n") {
-                before.truncate(before.len() - 3);
-            }
-            current = Some(id);
-            script.of_entry.entry(id).or_default().tablespace.clone_from(&tablespace);
-            continue;
-        }
-        if line.starts_with(b"SET default_tablespace = ") {
-            tablespace = line.to_vec();
-            continue;
-        }
-        let section = match current {
-            Some(id) => &mut script.of_entry.entry(id).or_default().statements,
-            None => &mut script.prelude,
-        };
-        let has_begun = !section.trim_ascii().is_empty();
-        // Notes, and commands to psql.
-        let is_no_sql = line.starts_with(b"--") && !has_begun || line.starts_with(b"\\") && current.is_none();
-        if !is_no_sql {
-            section.extend_from_slice(line);
-        }
-    }
-    script
 }
 
 /// A script without the notes that stand behind its last entry.
@@ -297,7 +311,7 @@ mod tests {
             -- Dependencies: 3\n-- Name: x\n--\n\nCREATE INDEX x ON t (('\n-- TOC entry 9 (class 1 OID 2)\n-- y'));\n\n\n\
             SET default_tablespace = z;\n\n--\n-- TOC entry 8 (class 0 OID 0)\n-- Name: y\n--\n\nCOPY t FROM stdin;\n\
             -- Completed on 2026\n\n--\n-- PostgreSQL database dump complete\n--\n\n\\unrestrict x\n";
-        let script = split_script(text, HashSet::from([7, 8]));
+        let script = ArchiveScript::split(text, HashSet::from([7, 8]));
         let of = |id| String::from_utf8_lossy(&script.of_entry[&id].statements).trim().to_owned();
         assert_eq!(String::from_utf8_lossy(&script.prelude).trim(), "SET a = 1;");
         assert!(of(7).contains("CREATE INDEX x ON t (('\n-- TOC entry 9 (class 1 OID 2)\n-- y'));"), "{}", of(7));

@@ -173,8 +173,8 @@ fn file_of(archive: &Path, entry: u64) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// LIMIT: `mh.index` has about 150 bytes a frame of 4 MB: of 7 TB.
-const INDEX_BYTES_MAX: u64 = 256 << 20;
+/// LIMIT: `mh.index` has about 250 bytes a frame of 4 MB: of 8 TB.
+const INDEX_BYTES_MAX: u64 = 512 << 20;
 
 /// `mh.index` by names of files, and why it is not used if it is there and is none of ours.
 fn read_index(archive: &Path) -> Result<(BTreeMap<String, ArchiveTable>, Option<String>), RestoreError> {
@@ -243,7 +243,7 @@ mod tests {
     fn table(frames: &[(u64, u64, u64)]) -> ArchiveTable {
         let mut offset = 0;
         let frames = frames.iter().map(|&(stored, bytes, rows)| {
-            let frame = ArchiveFrame { offset, stored, bytes, rows, digest: String::new() };
+            let frame = ArchiveFrame { offset, stored, bytes, rows, ..ArchiveFrame::default() };
             offset += stored;
             frame
         });

@@ -277,10 +277,17 @@ impl RowFrameReader {
             None => self.stored.as_slice(),
             Some(decoder) => {
                 self.rows.clear();
-                let limit = frame.bytes.min(FRAME_BYTES_MAX);
-                decoder
-                    .decode(&self.stored, 0, limit, &mut self.rows, &mut Pause::never())
-                    .map_err(|defect| damaged(defect.to_string()))?;
+                let whole = [frame.stored];
+                let units = if frame.units.is_empty() { &whole[..] } else { &frame.units };
+                let mut rest = self.stored.as_slice();
+                for unit in units {
+                    let unit = usize::try_from(*unit).ok().and_then(|bytes| rest.split_off(..bytes));
+                    let unit = unit.ok_or_else(|| damaged("mh.index has units beyond their frame".to_owned()))?;
+                    let left = frame.bytes.saturating_sub(self.rows.content().len() as u64);
+                    decoder
+                        .decode(unit, 0, left.min(FRAME_BYTES_MAX), &mut self.rows, &mut Pause::never())
+                        .map_err(|defect| damaged(defect.to_string()))?;
+                }
                 self.rows.content()
             }
         };

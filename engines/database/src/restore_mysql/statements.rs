@@ -95,12 +95,19 @@ impl<'a> Iterator for Statements<'a> {
 /// What a statement makes, for one that drops it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MadeKind {
+    /// A table.
     Table,
+    /// MariaDB's SEQUENCE.
     Sequence,
+    /// A view.
     View,
+    /// A procedure.
     Procedure,
+    /// A function.
     Function,
+    /// MariaDB's PACKAGE.
     Package,
+    /// A scheduled event.
     Event,
 }
 

@@ -23,11 +23,15 @@ pub enum RowDefect {
 }
 
 impl RowValues {
-    /// Reads a row, with or without its line end.
+    /// Reads a row, with or without its line end, which a carriage return may stand before.
     pub fn read(&mut self, format: &RowFormat, row: &[u8]) -> Result<(), RowDefect> {
+        self.read_content(format, without_line_end(row))
+    }
+
+    /// Reads a row without its line end: a carriage return is the last value's.
+    pub fn read_content(&mut self, format: &RowFormat, row: &[u8]) -> Result<(), RowDefect> {
         self.bytes.clear();
         self.ends.clear();
-        let row = without_line_end(row);
         match format {
             RowFormat::Csv(csv) => self.read_csv(csv, row),
             RowFormat::Text(text) => self.read_text(text, row),

@@ -417,7 +417,8 @@ fn is_of_table(error: &DumpError) -> bool {
 /// A part whose rows are nowhere but in this sum.
 fn summed(digest: &RowDigest) -> MySqlArchivePart {
     let (rows, bytes) = (digest.rows, digest.bytes);
-    let frame = ArchiveFrame { offset: 0, stored: 0, bytes, rows, digest: format!("{:032x}", digest.sum) };
+    let frame =
+        ArchiveFrame { offset: 0, stored: 0, bytes, rows, digest: format!("{:032x}", digest.sum), units: Vec::new() };
     MySqlArchivePart { rows, bytes, frames: vec![frame], ..MySqlArchivePart::default() }
 }
 

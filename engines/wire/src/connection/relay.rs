@@ -25,8 +25,8 @@ pub enum AnswerEnd {
     CopyIn,
 }
 
-/// LIMIT: an error that is looked into.
-const ERROR_BYTES_MAX: usize = 1 << 20;
+/// LIMIT: an error that is looked into, and an end: of these all must have come.
+const WHOLE_BYTES_MAX: usize = 1 << 20;
 
 /// The server's side of a relay.
 #[derive(Debug)]
@@ -79,28 +79,41 @@ impl PostgresRelay {
         Ok(())
     }
 
-    /// Passes the server's answer on, in slices that end anywhere, up to and with the message that ends it.
+    /// Passes the server's answer on, in slices that end anywhere, up to and with the message that ends it. What has come is passed on at once: an answer of
+    /// many small rows is not as many slices.
     pub fn answer(&mut self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> Result<RelayedAnswer, WireError> {
         let mut refused = Vec::new();
         loop {
-            let Some((tag, bytes)) = frame(self.connection.channel.input.data())? else {
-                self.connection.channel.fill()?;
-                continue;
-            };
-            let mut error = Vec::new();
-            let is_error = tag == b'E' && bytes <= ERROR_BYTES_MAX;
-            self.connection.pass_on(bytes, &mut |slice| {
-                if is_error {
-                    error.extend_from_slice(slice);
+            let (bytes, end) = whole_messages(self.connection.channel.input.data(), &mut refused)?;
+            self.connection.pass_on(bytes, &mut take)?;
+            if let Some(end) = end {
+                return Ok(RelayedAnswer { end, refused });
+            }
+            match frame(self.connection.channel.input.data())? {
+                Some((b'Z' | b'G', bytes)) if bytes > WHOLE_BYTES_MAX => {
+                    return Err(WireError::protocol(format!("an answer's end of {bytes} bytes")));
                 }
-                take(slice)
-            })?;
-            match tag {
-                b'Z' => return Ok(RelayedAnswer { end: AnswerEnd::Ready, refused }),
-                b'G' => return Ok(RelayedAnswer { end: AnswerEnd::CopyIn, refused }),
-                _ if is_error => refused.push(server_error(&error)?),
-                _ => {}
+                Some((tag, bytes)) if !matches!(tag, b'Z' | b'G' | b'E') || bytes > WHOLE_BYTES_MAX => {
+                    self.connection.pass_on(bytes, &mut take)?;
+                }
+                _ => drop(self.connection.channel.fill()?),
             }
         }
     }
+}
+
+/// The length of the messages at the begin of `data` that are whole, up to and with the one that ends the answer; what the server refused is noted.
+fn whole_messages(data: &[u8], refused: &mut Vec<ServerError>) -> Result<(usize, Option<AnswerEnd>), WireError> {
+    let mut at = 0;
+    while let Some((tag, bytes)) = frame(&data[at..])? {
+        let Some(message) = data[at..].get(..bytes) else { break };
+        at += bytes;
+        match tag {
+            b'Z' => return Ok((at, Some(AnswerEnd::Ready))),
+            b'G' => return Ok((at, Some(AnswerEnd::CopyIn))),
+            b'E' if bytes <= WHOLE_BYTES_MAX => refused.push(server_error(message)?),
+            _ => {}
+        }
+    }
+    Ok((at, None))
 }
