@@ -12,6 +12,7 @@ mod itself;
 mod kept;
 mod lone_headers;
 mod made;
+mod messages;
 mod patterns;
 mod placed;
 mod plain_user;

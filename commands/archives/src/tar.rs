@@ -17,6 +17,7 @@ mod label;
 mod list;
 mod member_lines;
 mod memory;
+mod messages;
 mod moment;
 mod old_end;
 mod old_style;
@@ -36,20 +37,22 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use crew::budget::{Lease, LeaseShare, Request, Waiting};
 use crew::pipeline::Executor;
-use mh_kit::context::{Context, signal_failure};
+use messages::could_not;
+use mh_kit::context::{Context, signal_failure, variable};
 use mh_kit::descriptors::hands_for_descriptors;
 use mh_kit::entry::{Entry, Group, LinkProfile, Signals};
-use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::counted;
 use mh_kit::sharing::{self, Shared};
 use mh_kit::width::{self, Bound};
 use selection::{SelectionStep, TypedSelection};
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use terminal::quote;
+
+/// COMPAT: scripts look for GNU tar in its first line, and for a number of it behind.
+const VERSION_OF_TAR: &str = concat!("(GNU tar) 1.35 (compatible; manyhands ", env!("CARGO_PKG_VERSION"), ")");
 
 /// How messages begin.
 const NAME: &str = "mh tar";
@@ -58,7 +61,7 @@ const NAME: &str = "mh tar";
 pub const ENTRY: Entry = Entry {
     refuse: |typed| old_style::refuse(typed).or_else(defaults::refuse),
     rewrite: |typed| [defaults::words(), old_style::rewrite(typed)].concat(),
-    link: LinkProfile { usage_code, abbreviates: true, ..LinkProfile::NEW },
+    link: LinkProfile { usage_code, usage_words, abbreviates: true, version: VERSION_OF_TAR, ..LinkProfile::NEW },
     ..Entry::new("tar", Group::Do, Signals::TidyUpLater, command, run)
 };
 
@@ -77,6 +80,43 @@ fn usage_code(error: &clap::Error) -> u8 {
         _ => true,
     };
     if is_refused_by_argp { 64 } else { 2 }
+}
+
+/// COMPAT: what GNU tar says where it is not clear what to do.
+fn usage_words(error: &clap::Error) -> Option<&'static str> {
+    let is_of_operations = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => is_operation(text),
+        Some(ContextValue::Strings(texts)) => texts.iter().all(|text| is_operation(text)),
+        _ => false,
+    };
+    match error.kind() {
+        ErrorKind::MissingRequiredArgument if is_of_operations(ContextKind::InvalidArg) => {
+            Some("You must specify one of the '-Acdtrux', '--delete' or '--test-label' options")
+        }
+        ErrorKind::ArgumentConflict
+            if is_of_operations(ContextKind::InvalidArg) && is_of_operations(ContextKind::PriorArg) =>
+        {
+            Some("You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option")
+        }
+        _ => None,
+    }
+}
+
+/// Whether it names an operation, or all of them: `--extract`, `<--create|--extract>`.
+fn is_operation(argument: &str) -> bool {
+    const OPERATIONS: [&str; 9] = [
+        "--create",
+        "--extract",
+        "--list",
+        "--append",
+        "--update",
+        "--diff",
+        "--concatenate",
+        "--delete",
+        "--test-label",
+    ];
+    let mut names = argument.trim_matches(['<', '>']).split('|');
+    names.all(|name| OPERATIONS.contains(&name))
 }
 
 fn command() -> Command {
@@ -107,38 +147,27 @@ fn usage(message: String) -> Failure {
     Failure::Usage { command: NAME, message }
 }
 
-fn could_not(operation: &str, object: &OsStr, cause: &(dyn std::error::Error + 'static)) -> Failure {
-    // What is quoted already, or has no name, stays as it is.
-    let text = object.to_string_lossy();
-    let object =
-        if text.starts_with('\'') || text.starts_with("standard ") { text.into_owned() } else { quote(object) };
-    Failure::Environment { command: NAME, message: format!("{operation} {object}: {}", with_causes(cause)) }
-}
-
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
-    match carry_out(context, matches) {
-        // COMPAT: whatever ends tar ends it with 2, in the name that it was called by.
-        Err(Failure::Environment { message, .. }) => {
-            context.messages.error(&context.program, &message, &[]);
-            Ok(FAILED)
-        }
-        Err(Failure::Usage { command, message }) if context.program != command => {
-            let text = format!("{0}: {message}\nTry '{0} --help' for more information.", context.program);
-            Err(Failure::InWordsOfOthers { text, code: 2 })
-        }
-        outcome => outcome,
-    }
+    let outcome = carry_out(context, matches);
+    messages::end(context, outcome)
 }
 
 fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let mut args = TarArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     args.shared.settle(&context.settings.crew);
+    // COMPAT: the archive of GNU tar where no -f names one.
+    if args.file.is_empty()
+        && let Some(tape) = variable("TAPE").filter(|tape| !tape.is_empty())
+    {
+        args.file.push(tape.into());
+    }
     incremental::refuse(&args)?;
     volumes::refuse(&args)?;
     let reads = args.operation.list || args.operation.extract || args.operation.diff;
     let is_stdin = args.archive().is_none_or(|path| path == Path::new("-"));
     if reads && is_stdin && context.terminals.stdin && !args.shared.explain {
-        return Err(usage("an archive is not read from a terminal: -f names one".to_owned()));
+        let theirs = "Refusing to read archive contents from terminal (missing -f option?)";
+        return Err(messages::usage(theirs, "an archive is not read from a terminal: -f names one"));
     }
     args.metadata.no_same_owner |= args.metadata.old;
     if args.operation.create && args.archive().is_some_and(destination::is_stdout) {

@@ -41,8 +41,12 @@ pub struct Refusal {
 pub struct LinkProfile {
     /// The exit code for a command line that clap refuses.
     pub usage_code: fn(&clap::Error) -> u8,
+    /// What the old tool says of such a one, where that is no sentence of getopt's; none: ours.
+    pub usage_words: fn(&clap::Error) -> Option<&'static str>,
     /// Whether -h and -V ask for help and the version: an old tool may have other uses for them.
     pub has_short_help: bool,
+    /// What follows its name in the line of `--version`; empty: our version.
+    pub version: &'static str,
     /// Whether `mh links` makes such a link.
     pub is_offered: bool,
     /// Whether the old tool takes long options cut short: then its own come before those that only we have.
@@ -108,7 +112,14 @@ impl Entry {
 
 impl LinkProfile {
     /// Of a command that replaces no old tool.
-    pub const NEW: Self = Self { usage_code: |_error| 2, has_short_help: true, is_offered: false, abbreviates: false };
+    pub const NEW: Self = Self {
+        usage_code: |_error| 2,
+        usage_words: |_error| None,
+        has_short_help: true,
+        version: "",
+        is_offered: false,
+        abbreviates: false,
+    };
 }
 
 impl OldNames {

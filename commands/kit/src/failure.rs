@@ -62,6 +62,13 @@ pub enum Failure {
         /// The tool's.
         code: u8,
     },
+    /// By whose name was used: ours, or a line of the tool's without its name.
+    ByName {
+        /// In our words.
+        ours: Box<Failure>,
+        /// In the tool's.
+        theirs: String,
+    },
     /// Nobody reads our output any more: the shell sees the signal, the user nothing.
     BrokenPipe,
 }
@@ -97,6 +104,7 @@ impl Failure {
                 Messages::standard_error(Verbosity::Normal).error(command, &message, &[]);
                 1
             }
+            Self::ByName { ours, .. } => ours.end(),
             Self::BrokenPipe => sys::signals::die_by(sys::signals::BROKEN_PIPE),
         }
     }

@@ -6,6 +6,7 @@ pub mod context;
 pub mod descriptors;
 pub mod entry;
 pub mod failure;
+pub mod getopt;
 pub mod instrument;
 pub mod outset;
 pub mod progress;

@@ -14,6 +14,7 @@ use mh_kit::command_line::{self, RefusedLine};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
+use mh_kit::getopt;
 use mh_kit::report::print;
 use mh_lab::{LOCKS, TIMERS};
 use mh_load::{BAKEOFF, LOAD};
@@ -81,6 +82,9 @@ fn run(entry: &Entry, program: String, is_linked: bool, words: Vec<OsString>) ->
         });
     }
     let mut command = named(entry, &program);
+    if is_linked && !entry.link.version.is_empty() {
+        command = command.version(entry.link.version);
+    }
     // A letter that an old tool has another use for asks for help where nothing else is asked for.
     if !is_linked && words == ["-h"] {
         print(&command.render_help().to_string())?;
@@ -122,6 +126,8 @@ fn named(entry: &Entry, program: &str) -> Command {
 /// COMPAT: under an old name a wrong command line is reported as the old program reports it, with its exit code.
 fn in_words_of(entry: &Entry, command: &Command, words: &[OsString], error: &clap::Error) -> Failure {
     let RefusedLine { message, hints } = command_line::refused(command, entry.name, words, error);
+    let theirs = (entry.link.usage_words)(error).map(str::to_owned);
+    let message = theirs.or_else(|| getopt::sentence(words, error)).unwrap_or(message);
     // The last line says where the options are.
     let no_help = command_line::shows_options(entry.name);
     let hints = hints.iter().filter(|hint| **hint != no_help).map(|hint| format!("\n  hint: {hint}"));

@@ -37,8 +37,13 @@ use terminal::{
 use transfer::tally::{Counts, Tally};
 
 /// COMPAT: the old tools end with 1 when a command line is wrong, and have no short options for help and the version (`rm -rh`).
-pub const LINK: LinkProfile =
-    LinkProfile { usage_code: |_error| 1, has_short_help: false, abbreviates: true, ..LinkProfile::NEW };
+pub const LINK: LinkProfile = LinkProfile {
+    usage_code: |_error| 1,
+    has_short_help: false,
+    version: concat!("(GNU coreutils) 9.1 (compatible; manyhands ", env!("CARGO_PKG_VERSION"), ")"),
+    abbreviates: true,
+    ..LinkProfile::NEW
+};
 
 /// What of the shared options is not as it is elsewhere: short names that the old tools have a meaning of their own for (`cp -p`, `cp -T`) go, and a limit
 /// of memory is refused.

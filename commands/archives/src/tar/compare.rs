@@ -7,6 +7,7 @@ use super::extract::tell_note;
 use super::index;
 use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
+use super::messages;
 use super::there::There;
 use super::words::LongLines;
 use super::{DIFFERENT, FAILED, TarArgs, could_not, totals};
@@ -36,7 +37,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     failed += compared.failed;
     for name in not_found(&chosen.wanted) {
         failed += 1;
-        context.messages.error(&context.program, &format!("find {} in the archive", quoted(&name)), &[]);
+        messages::not_found(context, &name);
     }
     Ok(match (failed, differing) {
         (0, 0) => Outcome::Done,
@@ -160,7 +161,9 @@ fn compare(
                 io::ErrorKind::NotFound => counted.differing += 1,
                 _ => counted.failed += 1,
             }
-            context.messages.error(&context.program, &format!("compare {}: {}", quoted(name), words(&error)), &[]);
+            let (what, why) = (quoted(name), words(&error));
+            let theirs = format!("{}: Warning: Cannot stat: {}", messages::plain(name), why);
+            messages::failed(context, &theirs, &format!("compare {what}: {why}"));
         }
     }
     telling.reached(context, args, totals::read(&reader, &feed));
@@ -175,11 +178,12 @@ fn compare(
 fn tell(context: &Context, event: Event) -> bool {
     match event {
         Event::Refused { name, why } => {
-            context.messages.error(&context.program, &format!("compare {}: {why}", quoted(&name)), &[]);
+            let theirs = format!("{}: {why}", messages::plain(&name));
+            messages::failed(context, &theirs, &format!("compare {}: {why}", quoted(&name)));
             true
         }
         Event::MadeRelative { removed } => {
-            context.messages.note(&context.program, &format!("{} is taken off the front of names", quoted(&removed)));
+            messages::made_relative(context, &removed);
             false
         }
         // Nothing is placed.

@@ -13,6 +13,7 @@ use self::target::ArchiveTarget;
 use self::told::CreationTold;
 use super::incremental::{self, Increment};
 use super::memory::{self, Fitting};
+use super::messages;
 use super::moment;
 use super::pax_options;
 use super::selection::SelectionStep;
@@ -59,7 +60,7 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
     if (packing.is_some() || args.packing.use_compress_program.is_some())
         && (args.operation.append || args.operation.update)
     {
-        return Err(usage("a compressed archive cannot be appended to".to_owned()));
+        return Err(messages::usage("Cannot update compressed archives", "a compressed archive cannot be appended to"));
     }
     let style = style(args, matches)?;
     verify::refuse(args, !is_plain)?;
@@ -77,7 +78,8 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
     let operands = operands(args)?;
     // COMPAT: nothing is added, and nobody is the worse for it.
     if operands.is_empty() && !args.selection.has_list && args.operation.create {
-        return Err(usage("an empty archive is not made by mistake: name files, or -T /dev/null".to_owned()));
+        let ours = "an empty archive is not made by mistake: name files, or -T /dev/null";
+        return Err(messages::usage("Cowardly refusing to create an empty archive", ours));
     }
     let mut choice = choice(args)?;
     let target = match args.operation.append || args.operation.update {
@@ -508,7 +510,7 @@ impl Run<'_> {
         if let Some(removal) = told.removal.take() {
             told.failed += removal.carry_out(context);
         }
-        if told.failed > 0 && told.members > 1 {
+        if told.failed > 0 && told.members > 1 && !messages::is_called_tar(context) {
             let failed = counted(told.failed, "file");
             context.messages.conclusion(&context.program, &format!("{failed} not archived"));
         }

@@ -8,6 +8,7 @@ use super::chosen::{Chosen, not_found};
 use super::destination::{self, Destination};
 use super::extract::tell_note;
 use super::list::{quoted, rules};
+use super::messages;
 use super::old_end::OldEnd;
 use super::selection::{self, SelectionStep as Said};
 use super::{FAILED, TarArgs, could_not, usage};
@@ -55,7 +56,7 @@ pub fn refuse_packed(args: &TarArgs) -> Result<(), Failure> {
 }
 
 fn is_packed() -> Failure {
-    usage("a compressed archive cannot be changed".to_owned())
+    messages::usage("Cannot update compressed archives", "a compressed archive cannot be changed")
 }
 
 /// What other archives are added to.
@@ -325,7 +326,7 @@ pub fn delete(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
     kept.keep_up_to(end);
     let missing = not_found(&chosen.wanted);
     for name in &missing {
-        context.messages.error(&context.program, &format!("find {} in the archive", quoted(name)), &[]);
+        messages::not_found(context, name);
     }
     if missing.len() < names.len() {
         kept.write(context, &path, &file).map_err(|error| could_not("write", path.as_os_str(), &error))?;

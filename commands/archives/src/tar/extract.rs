@@ -9,6 +9,7 @@ use super::chosen::{Chosen, not_found, wants_attributes};
 use super::index;
 use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
+use super::messages;
 use super::warnings::warn;
 use super::words::{LongLines, with_slash};
 use super::{FAILED, TarArgs, Workers, could_not, memory, progress, totals};
@@ -209,24 +210,26 @@ impl<'a> Teller<'a> {
             Event::Note(note) => told.failed += u64::from(tell_note(self.context, self.args, &note)),
             // COMPAT: what a user may not set, and a file system does not have, is missed and no failure.
             Event::NotPlaced { name, error, .. } if error.operation == Operation::SetAttributes => {
-                let text = format!("{}: {}", quoted(&name), why(&error, self.args));
-                warn(self.context, self.args, "xattr-write", &text);
+                let why = why(&error, self.args);
+                let theirs = messages::of_file(&name, error.operation, None, &theirs_of(&error, why.clone()));
+                let ours = format!("{}: {why}", quoted(&name));
+                warn(self.context, self.args, "xattr-write", (&theirs, &ours));
             }
             Event::NotPlaced { name, link, error } => {
                 told.failed += 1;
-                let to = link.map_or(String::new(), |link| format!(" as a link to {}", quoted(&link)));
-                let message = format!("extract {}{to}: {}", quoted(&name), why(&error, self.args));
-                self.context.messages.error(&self.context.program, &message, &[]);
+                let to = link.as_ref().map_or(String::new(), |link| format!(" as a link to {}", quoted(link)));
+                let why = why(&error, self.args);
+                let ours = format!("extract {}{to}: {why}", quoted(&name));
+                let theirs = messages::of_file(&name, error.operation, link.as_deref(), &theirs_of(&error, why));
+                messages::failed(self.context, &theirs, &ours);
             }
             Event::Refused { name, why } => {
                 told.failed += 1;
-                self.context.messages.error(&self.context.program, &format!("extract {}: {why}", quoted(&name)), &[]);
+                let theirs = format!("{}: {why}", messages::plain(&name));
+                messages::failed(self.context, &theirs, &format!("extract {}: {why}", quoted(&name)));
             }
             Event::MadeRelative { removed } => {
-                let removed = quoted(&removed);
-                self.context
-                    .messages
-                    .note(&self.context.program, &format!("{removed} is taken off the front of names"));
+                messages::made_relative(self.context, &removed);
             }
         }
     }
@@ -278,6 +281,11 @@ fn why(error: &PlaceError, args: &TarArgs) -> String {
     }
 }
 
+/// The same behind GNU tar's words for what was tried.
+fn theirs_of(error: &PlaceError, why: String) -> String {
+    if why == with_causes(error) { with_causes(&error.cause) } else { why }
+}
+
 /// Tells of something about the archive; whether it counts as a failure.
 pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
     match note {
@@ -297,21 +305,20 @@ pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
         }
         Note::LoneZeroBlock { offset } => {
             let text = format!("a lone zero block at byte {} ends the archive", terminal::integer(*offset));
-            warn(context, args, "alone-zero-block", &text);
+            let theirs = format!("A lone zero block at {}", offset / 512);
+            warn(context, args, "alone-zero-block", (&theirs, &text));
             false
         }
         Note::ReadersDisagree { path, about } => {
-            warn(context, args, "ambiguous", &format!("{}: programs read this differently: {about}", quoted(path)));
+            let text = format!("{}: programs read this differently: {about}", quoted(path));
+            warn(context, args, "ambiguous", (&text, &text));
             false
         }
         Note::UnknownType { path, type_flag } => {
             let kind = char::from(*type_flag).escape_default();
-            warn(
-                context,
-                args,
-                "unknown-cast",
-                &format!("{}: of unknown type '{kind}', taken for a file", quoted(path)),
-            );
+            let theirs = format!("{}: Unknown file type '{kind}', extracted as normal file", messages::plain(path));
+            let ours = format!("{}: of unknown type '{kind}', taken for a file", quoted(path));
+            warn(context, args, "unknown-cast", (&theirs, &ours));
             false
         }
     }
@@ -330,7 +337,8 @@ fn tell_unusable(context: &Context, args: &TarArgs, path: &[u8], defect: &Defect
     // COMPAT: keys that GNU tar does not know it warns of.
     let is_foreign = |key: &str| ["SCHILY.dev", "SUN.", "LIBARCHIVE."].iter().any(|prefix| key.starts_with(prefix));
     if matches!(defect, Defect::Record(key) if is_foreign(key)) {
-        warn(context, args, "unknown-keyword", &format!("{}: {defect}", quoted(path)));
+        let text = format!("{}: {defect}", quoted(path));
+        warn(context, args, "unknown-keyword", (&text, &text));
         return false;
     }
     context.messages.error(&context.program, &format!("use a value of {}: {defect}", quoted(path)), &[]);
@@ -467,9 +475,9 @@ impl Ended {
         report::conclude(context, &finished, args.shared.report, args.verbose > 0);
         totals::show(context, args, "read", self.read_bytes);
         for name in &not_found {
-            context.messages.error(&context.program, &format!("find {} in the archive", quoted(name)), &[]);
+            messages::not_found(context, name);
         }
-        if self.failed > 0 && self.members > 1 {
+        if self.failed > 0 && self.members > 1 && !messages::is_called_tar(context) {
             let (failed, members) = (report::counted(self.failed, "failure"), report::counted(self.members, "member"));
             context.messages.conclusion(&context.program, &format!("{failed} at {members}"));
         }
@@ -505,7 +513,7 @@ fn to_stdout(
     };
     for name in not_found(&chosen.wanted) {
         failed = true;
-        context.messages.error(&context.program, &format!("find {} in the archive", quoted(&name)), &[]);
+        messages::not_found(context, &name);
     }
     Ok(if failed { FAILED } else { Outcome::Done })
 }

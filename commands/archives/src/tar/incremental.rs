@@ -104,13 +104,15 @@ pub fn refuse(args: &TarArgs) -> Result<(), Failure> {
 /// Says of a directory what is notable, where every member is.
 fn tell(context: &Context, args: &TarArgs, keyword: &str, text: &str) {
     if args.verbose > 0 {
-        super::warnings::warn(context, args, keyword, text);
+        super::warnings::warn(context, args, keyword, (text, text));
     }
 }
 
 fn complain(context: &Context, name: &[u8], what: &str, error: &io::Error) {
-    let message = format!("archive {}: cannot {what}: {}", super::list::quoted(name), with_causes(error));
-    context.messages.error(&context.program, &message, &[]);
+    let why = with_causes(error);
+    let theirs = format!("{}: Cannot {what}: {why}", super::messages::plain(name));
+    let ours = format!("archive {}: cannot {what}: {why}", super::list::quoted(name));
+    super::messages::failed(context, &theirs, &ours);
 }
 
 /// An operand beside another, by its name.

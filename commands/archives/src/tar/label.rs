@@ -42,12 +42,24 @@ pub fn check(context: &Context, args: &TarArgs) -> Result<(), Failure> {
         return Err(super::usage("-V needs an archive in a file when it is read: -f".to_owned()));
     }
     let shown = terminal::quote(wanted);
-    let failure = |message: String| Err(Failure::Environment { command: super::NAME, message });
+    let failure = |theirs: String, message: String| {
+        let ours = Failure::Environment { command: super::NAME, message };
+        Err(Failure::ByName {
+            ours: Box::new(ours),
+            theirs: format!("{theirs}\nError is not recoverable: exiting now"),
+        })
+    };
     match label_of(context, args)? {
-        None => failure(format!("use the archive: it is not labeled to match {shown}")),
+        None => failure(
+            format!("Archive not labeled to match {shown}"),
+            format!("use the archive: it is not labeled to match {shown}"),
+        ),
         Some(member) if !Pattern::new(wanted.as_bytes(), LABELS).matches(&member.path) => {
             let label = super::list::quoted(&member.path);
-            failure(format!("use the archive: volume {label} does not match {shown}"))
+            failure(
+                format!("Volume {label} does not match {shown}"),
+                format!("use the archive: volume {label} does not match {shown}"),
+            )
         }
         Some(_) => Ok(()),
     }

@@ -6,6 +6,7 @@ use super::chosen::{Chosen, not_found};
 use super::extract::{self, Teller, tell_note};
 use super::index;
 use super::member_lines::MemberLines;
+use super::messages;
 use super::words::{LongLines, is_plain, with_slash};
 use super::{FAILED, TarArgs, could_not, progress, totals};
 use ::archive::extract::{Choice, Chooser, Feed};
@@ -81,7 +82,7 @@ pub fn run(context: &mut Context, args: &TarArgs) -> Result<Outcome, Failure> {
     };
     for name in not_found(&chosen.wanted) {
         failed = true;
-        context.messages.error(&context.program, &format!("find {} in the archive", quoted(&name)), &[]);
+        messages::not_found(context, &name);
     }
     report(context, args, &name, began.elapsed(), &way);
     Ok(if failed { FAILED } else { Outcome::Done })

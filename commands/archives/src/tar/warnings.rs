@@ -71,10 +71,12 @@ fn wants(wishes: &[Wish], keyword: &str) -> bool {
     })
 }
 
-/// Tells of what does not count as a failure, if it is wanted.
-pub fn warn(context: &Context, args: &TarArgs, keyword: &str, text: &str) {
-    if wants(&args.warning, keyword) {
-        context.messages.warning(&context.program, text, &[]);
+/// Tells of what does not count as a failure, if it is wanted: in GNU tar's words under its name, in ours elsewhere.
+pub fn warn(context: &Context, args: &TarArgs, keyword: &str, (theirs, ours): (&str, &str)) {
+    match wants(&args.warning, keyword) {
+        true if context.program != super::NAME => context.messages.note(&context.program, theirs),
+        true => context.messages.warning(&context.program, ours, &[]),
+        false => {}
     }
 }
 

@@ -53,8 +53,10 @@ impl FilesToRemove {
                 continue;
             }
             failed += 1;
-            let message = format!("remove {}: {}", quoted(path), with_causes(&error));
-            context.messages.error(&context.program, &message, &[]);
+            let why = with_causes(&error);
+            let verb = if *kind == Kind::Directory { "rmdir" } else { "unlink" };
+            let theirs = format!("{}: Cannot {verb}: {why}", super::super::messages::plain(path));
+            super::super::messages::failed(context, &theirs, &format!("remove {}: {why}", quoted(path)));
         }
         failed
     }

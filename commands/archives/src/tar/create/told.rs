@@ -4,6 +4,7 @@ use super::super::TarArgs;
 use super::super::checkpoints::{CheckpointWay, Checkpoints};
 use super::super::list::quoted;
 use super::super::member_lines::MemberLines;
+use super::super::messages::{failed, made_relative, of_file, plain};
 use super::super::warnings::warn;
 use super::super::words::{LongLines, with_slash};
 use super::remove::FilesToRemove;
@@ -56,52 +57,64 @@ impl CreationTold {
             Event::NotArchived { path, operation, cause } => {
                 self.keep(&path);
                 self.failed += u64::from(!args.ignore_failed_read);
-                let message = format!("archive {}: cannot {operation}: {}", quoted(&path), with_causes(&cause));
-                messages.error(&context.program, &message, &[]);
+                let why = with_causes(&cause);
+                let ours = format!("archive {}: cannot {operation}: {why}", quoted(&path));
+                failed(context, &of_file(&path, operation, None, &why), &ours);
             }
             Event::Unfit { path, cause } => {
                 self.failed += 1;
-                messages.error(&context.program, &format!("archive {}: {cause}", quoted(&path)), &[]);
+                let theirs = format!("{}: {cause}", plain(&path));
+                failed(context, &theirs, &format!("archive {}: {cause}", quoted(&path)));
             }
             Event::Vanished { path } => {
                 self.changed += 1;
-                warn(context, args, "file-removed", &format!("{} was removed before it was read", quoted(&path)));
+                let theirs = format!("{}: File removed before we read it", plain(&path));
+                let ours = format!("{} was removed before it was read", quoted(&path));
+                warn(context, args, "file-removed", (&theirs, &ours));
             }
             Event::Changed { path } => {
                 self.keep(&path);
                 self.changed += 1;
-                warn(context, args, "file-changed", &format!("{} changed while it was read", quoted(&path)));
+                let theirs = format!("{}: file changed as we read it", plain(&path));
+                let ours = format!("{} changed while it was read", quoted(&path));
+                warn(context, args, "file-changed", (&theirs, &ours));
             }
             Event::Shrank { path, missing_bytes } => {
                 self.keep(&path);
                 // COMPAT: it is a failed read.
                 self.changed += u64::from(!args.ignore_failed_read);
                 let missing = counted(missing_bytes, "byte");
-                let text = format!("{}: file shrank by {missing}; padding with zeros", quoted(&path));
-                warn(context, args, "file-shrank", &text);
+                let theirs = format!("{}: File shrank by {missing}; padding with zeros", plain(&path));
+                let ours = format!("{}: file shrank by {missing}; padding with zeros", quoted(&path));
+                warn(context, args, "file-shrank", (&theirs, &ours));
             }
             Event::Socket { path } => {
-                warn(context, args, "file-ignored", &format!("{} is a socket: left out", quoted(&path)));
+                let theirs = format!("{}: socket ignored", plain(&path));
+                warn(context, args, "file-ignored", (&theirs, &format!("{} is a socket: left out", quoted(&path))));
             }
             Event::IsTheArchive { path } if self.is_growing(&path) => {}
             Event::IsTheArchive { path } => {
-                warn(context, args, "ignore-archive", &format!("{} is the archive: left out", quoted(&path)));
+                let theirs = format!("{}: file is the archive; not dumped", plain(&path));
+                let ours = format!("{} is the archive: left out", quoted(&path));
+                warn(context, args, "ignore-archive", (&theirs, &ours));
             }
             Event::Tagged { path, tag, keeps } => {
-                let kept = match keeps {
+                let (theirs, kept) = match keeps {
                     Keeps::All => return,
-                    Keeps::DirectoryAndTag => "only the tag is archived",
-                    Keeps::Directory => "only the directory is archived",
-                    Keeps::Nothing => "left out",
+                    Keeps::DirectoryAndTag => ("contents not dumped", "only the tag is archived"),
+                    Keeps::Directory => ("contents not dumped", "only the directory is archived"),
+                    Keeps::Nothing => ("directory not dumped", "left out"),
                 };
                 // COMPAT: it was asked for; only who wants to hear of every member hears of it.
                 if args.verbose > 0 {
-                    let text = format!("{} holds {}: {kept}", quoted(&path), quoted(&tag));
-                    warn(context, args, "cachedir", &text);
+                    let (name, tag_name) = (plain(&path), plain(&tag));
+                    let theirs = format!("{name}: contains a cache directory tag {tag_name}; {theirs}");
+                    let ours = format!("{} holds {}: {kept}", quoted(&path), quoted(&tag));
+                    warn(context, args, "cachedir", (&theirs, &ours));
                 }
             }
             Event::MadeRelative { removed } => {
-                messages.note(&context.program, &format!("{} is taken off the front of names", quoted(&removed)));
+                made_relative(context, &removed);
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use super::super::chosen::{Chosen, not_found};
 use super::super::extract::tell_note;
-use super::super::list::{quoted, rules};
+use super::super::list::rules;
+use super::super::messages;
 use super::super::{FAILED, TarArgs, could_not, usage};
 use archive::member::padded;
 use archive::read::{Note, ReadError, Reader, Step};
@@ -66,7 +67,7 @@ pub fn run(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
     };
     for name in not_found(&chosen.wanted) {
         failed = true;
-        context.messages.error(&context.program, &format!("find {} in the archive", quoted(&name)), &[]);
+        messages::not_found(context, &name);
     }
     Ok(if failed { FAILED } else { Outcome::Done })
 }

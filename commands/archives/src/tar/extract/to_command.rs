@@ -46,8 +46,8 @@ impl FileCommand<'_> {
             self.context.messages.warning(&self.context.program, &text, &[]);
             return Ok(false);
         }
-        let message = format!("extract {name}: {command} ended with {status}");
-        self.context.messages.error(&self.context.program, &message, &[]);
+        let theirs = format!("Child returned status {}", status.code().unwrap_or_default());
+        super::messages::failed(self.context, &theirs, &format!("extract {name}: {command} ended with {status}"));
         Ok(true)
     }
 
