@@ -108,6 +108,7 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
         unit_held_bytes: u64::MAX,
         window_bytes: 8 << 20,
         dictionary: None,
+        prefix: None,
         stream_bytes: 16 << 20,
         streams_lone_unit: true,
     };

@@ -9,7 +9,7 @@ use crate::ends::{InputEnd, OutputEnd, OutputSpot, ReadExtent, check_not_the_sam
 use crate::error::CodecError;
 use crate::format::{EncodeOptions, Format, Remark, StreamEncoder, Tail};
 use crate::keep_up::{Arrival, ChunkDone, KeptUp, LevelController, LevelDecision, chunk_bytes};
-use crate::lane::{Lane, LaneOutcome, SourceFate, Totals};
+use crate::lane::{Lane, LaneInput, LaneOutcome, SourceFate, Totals};
 use crate::origin::{Origin, Tells};
 use crate::passing::{PassingBytes, pass};
 use crew::budget::Lease;
@@ -195,7 +195,7 @@ impl Stages for Compression<'_> {
         let input = InputEnd::open(&lane.input)?;
         check_not_the_same(&input, &lane.output)?;
         let output = OutputEnd::open(lane, &input, self.unfinished)?;
-        let one_unit = self.format.stream_encoder(&self.options)?;
+        let one_unit = self.format.stream_encoder(&options_of(&self.options, lane, &input))?;
         let (reading, by) = match input.extent {
             Some(extent) => (Reading::AtOffsets(extent), By::Workers),
             None => (Reading::Stream { position: 0 }, By::OwnThread),
@@ -433,6 +433,16 @@ fn finish(
     }
 }
 
+/// Those of a lane: one unit may state the size of its file, or what was said about standard input. Files that do not know their size say that it is 0.
+fn options_of(options: &EncodeOptions, lane: &Lane, input: &InputEnd) -> EncodeOptions {
+    let mut options = *options;
+    let said = options.zst.stream_bytes.filter(|_| lane.input == LaneInput::Stdin);
+    let extent = input.extent.as_ref().filter(|_| options.zst.states_file_size);
+    let bytes = extent.map(|extent| extent.end - extent.from).filter(|bytes| *bytes > 0);
+    options.zst.stream_bytes = said.or(bytes);
+    options
+}
+
 /// Reads what `cut` noted.
 fn fetch(chunk: &mut CompressChunk) -> Result<(), CodecError> {
     let Some((file, offset, bytes)) = chunk.to_fetch.take() else { return Ok(()) };
@@ -527,7 +537,7 @@ impl CompressSource {
 mod tests {
     use super::*;
     use crate::format::UnitLayout;
-    use crate::lane::{LaneInput, LaneOutput, OutputCare};
+    use crate::lane::{LaneOutput, OutputCare};
     use crate::registry;
 
     /// Several hands may have read behind the place where one of them found the file to end.

@@ -165,6 +165,12 @@ impl OutputEnd {
                 let file = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(create_error)?);
                 Self::direct(file, Path::new("standard output")).map_err(create_error)
             }
+            LaneOutput::Open(file) => {
+                let name = Path::new("the common output");
+                let create_error = |cause| CodecError::Create { path: name.into(), cause };
+                let file = file.try_clone().map_err(create_error)?;
+                Self::direct(file, name).map_err(create_error)
+            }
             LaneOutput::Path { path, replace } => Self::named(path, *replace, rights_of(lane, path, input), unfinished),
         }
     }
@@ -423,6 +429,7 @@ pub(crate) fn check_not_the_same(input: &InputEnd, output: &LaneOutput) -> Resul
         LaneOutput::Stdout => {
             io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| File::from(stdout).metadata())
         }
+        LaneOutput::Open(file) => file.metadata(),
         LaneOutput::Discard | LaneOutput::Handed(_) => return Ok(()),
     };
     let (Ok(there), Ok(read)) = (there, input.file.metadata()) else { return Ok(()) };

@@ -8,6 +8,7 @@ use crate::compressed_reader::CompressedReader;
 use crate::error::{CodecError, UnitDefect};
 use crate::origin::Origin;
 use crate::running_check::{RunningCheck, TrailerClaim};
+use crate::zstd_tuning::ZstdTuning;
 use crew::pipeline::{CutTurn, Pause};
 use std::io;
 use std::ops::RangeInclusive;
@@ -56,6 +57,8 @@ pub struct EncodeOptions {
     pub reach_bytes: Option<u32>,
     /// Whether units leave out which dictionary they need (zst).
     pub hides_dictionary: bool,
+    /// How frames are made beyond their level (zst).
+    pub zst: ZstdTuning,
     /// Threads that a library may start by itself, where one unit is all there is ([`UnitLayout::SingleUnit`]).
     pub library_threads: u32,
 }
@@ -73,6 +76,7 @@ impl EncodeOptions {
             window_log: None,
             reach_bytes: None,
             hides_dictionary: false,
+            zst: ZstdTuning::default(),
             library_threads: 1,
         }
     }
@@ -113,6 +117,8 @@ pub struct DecodeLimits {
     pub window_bytes: u64,
     /// What frames may refer to that were made with a dictionary (zst).
     pub dictionary: Option<&'static [u8]>,
+    /// What each frame may refer to as if it stood right before its content: patches (zst).
+    pub prefix: Option<&'static [u8]>,
     /// What a decoder of a stream may hold.
     pub stream_bytes: u64,
     /// Whether a long unit that is the only one of a file is decoded as a stream, so that it is written meanwhile.

@@ -4,6 +4,7 @@ use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::Remark;
 use serde::Serialize;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::{fmt, io};
@@ -18,7 +19,7 @@ pub enum LaneInput {
 }
 
 /// Where a lane's bytes go.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum LaneOutput {
     /// Standard output.
     Stdout,
@@ -29,11 +30,29 @@ pub enum LaneOutput {
         /// Whether an existing file may be replaced.
         replace: bool,
     },
+    /// A file that the caller has opened and names, behind what stands there; several lanes may share it, one after another.
+    Open(Arc<File>),
     /// Nowhere: for testing.
     Discard,
     /// To the caller.
     Handed(OutputTaker),
 }
+
+impl PartialEq for LaneOutput {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Stdout, Self::Stdout) | (Self::Discard, Self::Discard) => true,
+            (Self::Path { path, replace }, Self::Path { path: other, replace: also }) => {
+                path == other && replace == also
+            }
+            (Self::Open(file), Self::Open(other)) => Arc::ptr_eq(file, other),
+            (Self::Handed(taker), Self::Handed(other)) => taker == other,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for LaneOutput {}
 
 /// Takes the bytes of an output, in order, called from one thread at a time that holds no hand. Its error ends the lane.
 /// It may leave any other buffer in place of the one it is given.

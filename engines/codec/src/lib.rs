@@ -25,3 +25,5 @@ pub mod passing;
 pub mod registry;
 pub mod running_check;
 pub mod sample;
+pub mod zstd_training;
+pub mod zstd_tuning;

@@ -67,6 +67,7 @@ fn survey_among(reader: &mut CompressedReader, names: &[&str]) -> Result<HeaderS
         window_bytes: u64::MAX,
         // Which one is needed does not matter here.
         dictionary: Some(&[]),
+        prefix: None,
         stream_bytes: u64::MAX,
         streams_lone_unit: false,
     };

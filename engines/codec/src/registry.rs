@@ -213,6 +213,7 @@ mod tests {
             unit_held_bytes: 1 << 30,
             window_bytes: 1 << 30,
             dictionary: None,
+            prefix: None,
             stream_bytes: 1 << 30,
             streams_lone_unit: false,
         };

@@ -14,6 +14,7 @@ const LIMITS: DecodeLimits = DecodeLimits {
     unit_held_bytes: 2 << 30,
     window_bytes: 1 << 30,
     dictionary: None,
+    prefix: None,
     stream_bytes: 1 << 30,
     streams_lone_unit: false,
 };

@@ -175,6 +175,7 @@ fn decode(input: LaneInput, how: &InputReading<'_>, sender: SyncSender<Vec<u8>>,
         unit_held_bytes: 2 * UNIT_BYTES,
         window_bytes: WINDOW_BYTES,
         dictionary: None,
+        prefix: None,
         stream_bytes: WINDOW_BYTES + (16 << 20),
         streams_lone_unit: true,
     };

@@ -40,6 +40,7 @@ pub fn run(input: &[u8]) {
             unit_held_bytes: u64::MAX,
             window_bytes: 1 << 20,
             dictionary: None,
+            prefix: None,
             stream_bytes: 1 << 20,
             streams_lone_unit: false,
         };

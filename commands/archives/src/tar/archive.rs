@@ -271,6 +271,7 @@ pub fn decode_limits(unit_uncompressed_bytes: u64) -> DecodeLimits {
         unit_held_bytes: memory::unit_held_bytes(unit_uncompressed_bytes),
         window_bytes: WINDOW_BYTES_MAX,
         dictionary: None,
+        prefix: None,
         stream_bytes: WINDOW_BYTES_MAX + (16 << 20),
         streams_lone_unit: true,
     }

@@ -287,7 +287,7 @@ fn input_of(input: &LaneInput, stdin: &str) -> String {
 fn output_of(output: &LaneOutput, stdout: &str) -> String {
     match output {
         LaneOutput::Path { path, .. } => name_of(path),
-        LaneOutput::Stdout | LaneOutput::Discard | LaneOutput::Handed(_) => stdout.to_owned(),
+        LaneOutput::Stdout | LaneOutput::Discard | LaneOutput::Open(_) | LaneOutput::Handed(_) => stdout.to_owned(),
     }
 }
 

@@ -7,6 +7,7 @@ use super::{NAME, TampArgs, keep_up, origin, staffing};
 use codec::format::{DecodeLimits, EncodeOptions, Format, UnitLayout};
 use codec::lane::{Holes, Lane, LaneInput, LaneOutput, OutputCare, SourceFate};
 use codec::registry;
+use codec::zstd_tuning::ZstdTuning;
 use crew::budget::Priority;
 use crew::pipeline::Staffing;
 use crew::plan::Plan;
@@ -277,6 +278,7 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         window_log: args.long,
         reach_bytes: None,
         hides_dictionary: args.hides_dictionary,
+        zst: ZstdTuning::default(),
         library_threads: 1,
     };
     let keep_up = keep_up::levels(args, facts)?;
@@ -309,6 +311,7 @@ fn decode_direction(args: &TampArgs) -> Result<Direction, Failure> {
             unit_held_bytes: u64::MAX,
             window_bytes,
             dictionary: dictionary(args)?,
+            prefix: None,
             stream_bytes: u64::MAX,
             streams_lone_unit: true,
         },

@@ -207,6 +207,7 @@ impl Unpacker {
             unit_held_bytes: u64::MAX,
             window_bytes: most,
             dictionary: None,
+            prefix: None,
             stream_bytes: most,
             streams_lone_unit: false,
         };

@@ -19,6 +19,7 @@ const LIMITS: DecodeLimits = DecodeLimits {
     unit_held_bytes: u64::MAX,
     window_bytes: 8 << 20,
     dictionary: None,
+    prefix: None,
     stream_bytes: 8 << 20,
     streams_lone_unit: false,
 };

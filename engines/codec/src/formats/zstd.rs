@@ -13,13 +13,17 @@ mod own_frames;
 #[cfg(not(feature = "zstd-finder"))]
 #[path = "zstd/no_own_frames.rs"]
 mod own_frames;
+pub(crate) mod parameters;
 mod stepped_frames;
+pub mod survey;
 
 use super::skippable;
 use crate::error::CodecError;
 use crate::format::{
     Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Format, FormatFacts, StreamEncoder, Tail, UnitLayout,
 };
+
+pub(crate) use kernel::train as train_dictionary;
 
 /// The format.
 #[derive(Debug)]

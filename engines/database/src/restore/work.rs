@@ -259,6 +259,7 @@ impl RowFrameReader {
             unit_held_bytes: 2 * FRAME_BYTES_MAX,
             window_bytes: 128 << 20,
             dictionary: None,
+            prefix: None,
             stream_bytes: 144 << 20,
             streams_lone_unit: false,
         };

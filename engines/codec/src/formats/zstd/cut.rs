@@ -19,6 +19,9 @@ use crate::formats::skippable;
 /// A frame from this size on is worth writing while it is decoded. Smaller ones are done before another core wakes up.
 const LONG_FRAME_BYTES: u64 = 1 << 20;
 
+/// What is allowed unless less is asked for: what the zstd tool takes by default.
+const USUAL_WINDOW_BYTES: u64 = 128 << 20;
+
 pub(super) struct FrameCutter {
     limits: DecodeLimits,
     frames: u64,
@@ -37,7 +40,11 @@ impl FrameCutter {
             return Err(UnitDefect::Dictionary(header.dictionary).into());
         }
         self.detail = Detail { window_bytes: header.window_bytes, dictionary: header.dictionary, checksum: None };
-        let bearable = header.content_bytes.filter(|&bytes| bytes <= self.limits.unit_uncompressed_bytes);
+        // A unit is its own window. Where less than usual is allowed, it holds for units too.
+        let is_tight = self.limits.window_bytes < USUAL_WINDOW_BYTES;
+        let window_bytes = if is_tight { self.limits.window_bytes } else { u64::MAX };
+        let most = self.limits.unit_uncompressed_bytes.min(window_bytes);
+        let bearable = header.content_bytes.filter(|&bytes| bytes <= most);
         if let Some(plain_bytes) = bearable
             && let Some((packed_bytes, last_bytes)) = frame_length(input, header, plain_bytes)?
             && !self.is_alone(input, packed_bytes, plain_bytes)?

@@ -37,11 +37,12 @@ fn context(limits: &DecodeLimits) -> Result<DCtx<'static>, ErrorCode> {
 /// Decodes frames whose length is known.
 pub(super) struct FrameDecoder {
     context: Result<DCtx<'static>, ErrorCode>,
+    prefix: Option<&'static [u8]>,
 }
 
 impl FrameDecoder {
     pub fn new(limits: &DecodeLimits) -> Self {
-        Self { context: context(limits) }
+        Self { context: context(limits), prefix: limits.prefix }
     }
 }
 
@@ -61,8 +62,13 @@ impl Decoder for FrameDecoder {
         }
         let wanted = usize::try_from(claimed).expect("bounded by the limit");
         let context = self.context.as_mut().map_err(|code| defect(*code))?;
+        if let Some(prefix) = self.prefix {
+            context.reset(ResetDirective::SessionOnly).map_err(defect)?;
+            context.ref_prefix(prefix).map_err(defect)?;
+        }
         let room = uncompressed.room(wanted);
-        let decoded = if wanted <= ONE_CALL_BYTES {
+        // Steps begin with a reset, which would forget the prefix.
+        let decoded = if wanted <= ONE_CALL_BYTES || self.prefix.is_some() {
             context.decompress(room, compressed).map_err(defect)?
         } else {
             in_steps(context, compressed, room, pause)?
@@ -115,6 +121,9 @@ impl ZstdFrameStream {
         // The header was checked against the limit already; the library's own limit (128 MiB) must not be lower.
         let log = 63 - limits.window_bytes.max(1 << 10).leading_zeros();
         context.set_parameter(DParameter::WindowLogMax(log.min(31))).map_err(defect)?;
+        if let Some(prefix) = limits.prefix {
+            context.ref_prefix(prefix).map_err(defect)?;
+        }
         Ok(Self { context })
     }
 }

@@ -4,14 +4,16 @@
 use super::container::{SEEK_FOOTER_MAGIC, SEEK_TABLE_MAGIC};
 use super::kernel::is_library_known;
 use super::own_frames::{self, OwnEncoder};
+use super::parameters::{context, library_error, set_jobs, set_parameters};
 use super::stepped_frames::{self, SteppedEncoder};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::{EncodeOptions, Encoder, StreamEncoder, Tail, UnitLayout};
 use crate::formats::skippable;
+use crate::zstd_tuning::ZstdTuning;
 use crew::pipeline::Pause;
 use zstd_safe::zstd_sys::ZSTD_EndDirective;
-use zstd_safe::{CCtx, CParameter, ErrorCode, InBuffer, OutBuffer, get_error_name};
+use zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer};
 
 /// Uncompressed bytes in one independent frame, a power of two.
 ///
@@ -27,44 +29,6 @@ pub(super) fn frame_bytes(level: i32) -> usize {
     mebibytes << 20
 }
 
-fn library_error(code: ErrorCode) -> CodecError {
-    CodecError::Library { library: "zstd", message: get_error_name(code).to_owned() }
-}
-
-fn context(options: &EncodeOptions) -> Result<CCtx<'static>, CodecError> {
-    let mut context = CCtx::create();
-    set_parameters(&mut context, options)?;
-    Ok(context)
-}
-
-fn set_parameters(context: &mut CCtx<'static>, options: &EncodeOptions) -> Result<(), CodecError> {
-    let mut set = |parameter| context.set_parameter(parameter).map(drop).map_err(library_error);
-    set(CParameter::CompressionLevel(options.level))?;
-    set(CParameter::ChecksumFlag(true))?;
-    set(CParameter::DictIdFlag(!options.hides_dictionary))?;
-    if let Some(dictionary) = options.dictionary {
-        context.load_dictionary(dictionary).map_err(library_error)?;
-    }
-    let mut set = |parameter| context.set_parameter(parameter).map(drop).map_err(library_error);
-    match options.window_log {
-        Some(log) => {
-            set(CParameter::WindowLog(log))?;
-            set(CParameter::EnableLongDistanceMatching(true))?;
-        }
-        None if options.layout == UnitLayout::ParallelUnits => {
-            set(CParameter::WindowLog(frame_bytes(options.level).ilog2()))?;
-        }
-        None => {}
-    }
-    set(CParameter::SearchLog(search_log(options)))
-}
-
-/// At -9 our frames with their long windows come out 3 % smaller than what libzstd's threads write. Half as many candidates for
-/// each match give 2 % of that back for 14 % of the time (docs/journal/0003-five-formats.md). 0: as the level has it.
-fn search_log(options: &EncodeOptions) -> u32 {
-    if options.level == 9 && options.layout == UnitLayout::ParallelUnits { 3 } else { 0 }
-}
-
 /// What a context holds, in MiB: as libzstd 1.5.7 told after a frame, by level.
 const CONTEXT_MEBIBYTES: [u64; 23] =
     [2, 1, 1, 2, 3, 4, 4, 6, 6, 11, 21, 21, 41, 33, 49, 65, 33, 49, 50, 82, 162, 194, 258];
@@ -75,16 +39,30 @@ pub(super) fn context_bytes(options: &EncodeOptions) -> u64 {
     let dictionary = options.dictionary.map_or(0, |bytes| 2 * bytes.len() as u64);
     let own = if has_own_frames(options) { own_frames::ENCODER_BYTES } else { 0 };
     // Both, where they are: a short chunk, the last of most files, goes to the library.
-    let tables = (CONTEXT_MEBIBYTES[level] << 20) + dictionary + own;
+    let tables = (CONTEXT_MEBIBYTES[level] << 20).max(table_bytes(&options.zst)) + dictionary + own;
     if options.layout != UnitLayout::SingleUnit {
         return tables;
     }
     // The library's threads take segments of four windows, one being read and one a thread, and all that is compressed may wait for
     // the last to be done; LIMIT: by default the window is
     // 8 MiB, from -20 on 128 MiB.
-    let window = 1_u64 << options.window_log.unwrap_or(if options.level > 19 { 27 } else { 23 });
+    let usual_log = match options.window_log {
+        // The library chooses it for far-away matches.
+        Some(0) => 27,
+        Some(log) => log,
+        None if options.level > 19 => 27,
+        None => 23,
+    };
+    let asked_log = options.zst.search.window_log;
+    let window = 1_u64 << if asked_log > 0 { asked_log } else { usual_log };
     let threads = u64::from(options.library_threads.max(1));
     threads * (tables + 2 * window) + 2 * (threads + 1) * 4 * window
+}
+
+/// What tables take whose sizes were asked for: the library's have four bytes an entry, those of far-away matches eight.
+fn table_bytes(tuning: &ZstdTuning) -> u64 {
+    let entries = |log: u32| if log > 0 { 1_u64 << log.min(32) } else { 0 };
+    4 * (entries(tuning.search.hash_log) + entries(tuning.search.chain_log)) + 8 * entries(tuning.long.hash_log)
 }
 
 /// Whether chunks of usual lengths are compressed by our own match finder: in less than the library's time, and
@@ -95,6 +73,8 @@ fn has_own_frames(options: &EncodeOptions) -> bool {
         && options.layout == UnitLayout::ParallelUnits
         && options.dictionary.is_none()
         && options.window_log.is_none()
+        && options.zst.is_usual()
+        && !options.zst.leaves_out_checksum
 }
 
 /// One frame a chunk.
@@ -158,6 +138,9 @@ impl Encoder for ZstdFrameEncoder {
 /// One frame for the whole input; the library divides it among threads of its own.
 pub(super) struct FrameStreamEncoder {
     context: CCtx<'static>,
+    /// The size that the header states, and how much of it there was.
+    stated_bytes: Option<u64>,
+    taken_bytes: u64,
 }
 
 impl FrameStreamEncoder {
@@ -166,7 +149,13 @@ impl FrameStreamEncoder {
         // Never none: without workers the library divides the input differently, and the output would depend on the cores.
         let workers = options.library_threads.max(1);
         context.set_parameter(CParameter::NbWorkers(workers)).map_err(library_error)?;
-        Ok(Self { context })
+        context.set_parameter(CParameter::RSyncable(options.is_rsyncable)).map_err(library_error)?;
+        set_jobs(&mut context, &options.zst)?;
+        context.set_pledged_src_size(options.zst.stream_bytes).map_err(library_error)?;
+        if let Some(prefix) = options.zst.prefix {
+            context.ref_prefix(prefix).map_err(library_error)?;
+        }
+        Ok(Self { context, stated_bytes: options.zst.stream_bytes, taken_bytes: 0 })
     }
 }
 
@@ -178,6 +167,11 @@ impl StreamEncoder for FrameStreamEncoder {
         compressed: &mut ByteBuffer,
         pause: &mut Pause<'_>,
     ) -> Result<(), CodecError> {
+        self.taken_bytes += uncompressed.len() as u64;
+        // The library does not see it where all comes in one call.
+        if ends && self.stated_bytes.is_some_and(|stated| stated != self.taken_bytes) {
+            return Err(CodecError::Library { library: "zstd", message: "Src size is incorrect".to_owned() });
+        }
         let mut input = InBuffer::around(uncompressed);
         let directive = if ends { ZSTD_EndDirective::ZSTD_e_end } else { ZSTD_EndDirective::ZSTD_e_continue };
         loop {

@@ -3,7 +3,7 @@
 //! Costs 0.1 ms for a block that takes 10 ms and more.
 
 use super::container::{BLOCK_BYTES_MAX, parse_frame_header};
-use super::kernel::{Stepper, is_library_known, strategy};
+use super::kernel::{SteppedFrames, Stepper, is_library_known, library_parameters};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
 use crate::format::{EncodeOptions, UnitLayout};
@@ -21,6 +21,7 @@ pub(super) fn are_for(options: &EncodeOptions) -> bool {
         && is_library_known()
         && options.layout == UnitLayout::ParallelUnits
         && options.dictionary.is_none()
+        && options.zst.is_usual()
         // Smaller windows have smaller blocks.
         && options.window_log.is_none_or(|log| 1_usize << log.min(31) >= BLOCK_BYTES)
 }
@@ -34,8 +35,13 @@ pub(super) struct SteppedEncoder {
 impl SteppedEncoder {
     pub fn new(options: &EncodeOptions) -> Result<Self, CodecError> {
         let usual = super::encode::frame_bytes(options.level).ilog2();
-        let (log, is_long) = (options.window_log.unwrap_or(usual), options.window_log.is_some());
-        Ok(Self { stepper: Stepper::new(options.level, log, is_long)?, level: options.level })
+        let frames = SteppedFrames {
+            level: options.level,
+            window_log: options.window_log.unwrap_or(usual),
+            has_long_matches: options.window_log.is_some(),
+            has_checksum: !options.zst.leaves_out_checksum,
+        };
+        Ok(Self { stepper: Stepper::new(&frames)?, level: options.level })
     }
 
     pub fn encode(
@@ -58,6 +64,11 @@ impl SteppedEncoder {
         compressed.grow(size);
         Ok(())
     }
+}
+
+/// How thoroughly the library searches frames of `plain_bytes` at `level`: its `ZSTD_strategy`, 1 to 9.
+fn strategy(level: i32, plain_bytes: usize) -> u32 {
+    library_parameters(level, Some(plain_bytes as u64), 0).strategy as u32
 }
 
 /// Bytes whose pairs are counted together.
@@ -139,6 +150,7 @@ impl Borders {
 mod tests {
     use super::*;
     use crate::formats::zstd::encode::in_one_call;
+    use crate::zstd_tuning::ZstdTuning;
 
     /// Bytes whose kind changes at places that are no borders of blocks.
     fn of_many_kinds(bytes: usize) -> Vec<u8> {
@@ -202,6 +214,8 @@ mod tests {
         assert!(!are_for(&EncodeOptions { level: 12, ..options }));
         assert!(!are_for(&EncodeOptions { dictionary: Some(b"words that are in no chunk"), ..options }));
         assert!(!are_for(&EncodeOptions { window_log: Some(16), ..options }));
+        let rows = ZstdTuning { searches_rows: Some(false), ..ZstdTuning::default() };
+        assert!(!are_for(&EncodeOptions { zst: rows, ..options }));
         assert!(!are_for(&EncodeOptions { layout: UnitLayout::SingleUnit, ..options }));
     }
 }

@@ -14,9 +14,21 @@ use std::ptr::NonNull;
 use zstd_safe::get_error_name;
 use zstd_safe::zstd_sys::{
     ZSTD_CCtx, ZSTD_CCtx_reset, ZSTD_CCtx_setParameter, ZSTD_CCtx_setPledgedSrcSize, ZSTD_EndDirective,
-    ZSTD_ResetDirective, ZSTD_cParameter, ZSTD_compressStream2, ZSTD_createCCtx, ZSTD_freeCCtx, ZSTD_getCParams,
-    ZSTD_inBuffer, ZSTD_isError, ZSTD_outBuffer,
+    ZSTD_ResetDirective, ZSTD_cParameter, ZSTD_compressStream2, ZSTD_compressionParameters, ZSTD_createCCtx,
+    ZSTD_freeCCtx, ZSTD_getCParams, ZSTD_inBuffer, ZSTD_isError, ZSTD_outBuffer,
 };
+
+/// Frames that are packed block by block.
+pub struct SteppedFrames {
+    /// Their level.
+    pub level: i32,
+    /// Binary logarithm of their windows.
+    pub window_log: u32,
+    /// Whether far-away matches are searched too.
+    pub has_long_matches: bool,
+    /// Whether a checksum follows the content.
+    pub has_checksum: bool,
+}
 
 /// A context of libzstd that packs frames block by block.
 pub struct Stepper {
@@ -34,21 +46,21 @@ impl Drop for Stepper {
 }
 
 impl Stepper {
-    /// A context for frames with a checksum at `level`, with windows of 2^`window_log` bytes, and with long matches or without.
+    /// A context for such frames.
     ///
     /// # Errors
     ///
     /// The library's, for want of memory.
-    pub fn new(level: i32, window_log: u32, has_long_matches: bool) -> Result<Self, CodecError> {
+    pub fn new(frames: &SteppedFrames) -> Result<Self, CodecError> {
         // SAFETY: no conditions.
         let context = NonNull::new(unsafe { ZSTD_createCCtx() });
         let no_memory = || CodecError::Library { library: "zstd", message: "no memory for a context".to_owned() };
         let mut stepper = Self { context: context.ok_or_else(no_memory)? };
-        stepper.set(ZSTD_cParameter::ZSTD_c_compressionLevel, level)?;
-        stepper.set(ZSTD_cParameter::ZSTD_c_checksumFlag, 1)?;
+        stepper.set(ZSTD_cParameter::ZSTD_c_compressionLevel, frames.level)?;
+        stepper.set(ZSTD_cParameter::ZSTD_c_checksumFlag, i32::from(frames.has_checksum))?;
         // Below 32: the facts of the format bound it.
-        stepper.set(ZSTD_cParameter::ZSTD_c_windowLog, window_log as i32)?;
-        stepper.set(ZSTD_cParameter::ZSTD_c_enableLongDistanceMatching, i32::from(has_long_matches))?;
+        stepper.set(ZSTD_cParameter::ZSTD_c_windowLog, frames.window_log as i32)?;
+        stepper.set(ZSTD_cParameter::ZSTD_c_enableLongDistanceMatching, i32::from(frames.has_long_matches))?;
         // `ZSTD_c_stableInBuffer` of its header: the uncompressed bytes are not copied, and the next block follows the one before.
         stepper.set(ZSTD_cParameter::ZSTD_c_experimentalParam9, 1)?;
         Ok(stepper)
@@ -101,11 +113,15 @@ impl Stepper {
     }
 }
 
-/// How thoroughly the library searches frames of `plain_bytes` at `level`: its `ZSTD_strategy`, 1 to 9.
-pub fn strategy(level: i32, plain_bytes: usize) -> u32 {
+/// What a level means to the library for content of so many bytes, with a dictionary of so many.
+pub fn library_parameters(
+    level: i32,
+    content_bytes: Option<u64>,
+    dictionary_bytes: usize,
+) -> ZSTD_compressionParameters {
+    // COMPAT: all bits set is `ZSTD_CONTENTSIZE_UNKNOWN`.
     // SAFETY: no conditions.
-    let parameters = unsafe { ZSTD_getCParams(level, plain_bytes as u64, 0) };
-    parameters.strategy as u32
+    unsafe { ZSTD_getCParams(level, content_bytes.unwrap_or(u64::MAX), dictionary_bytes) }
 }
 
 fn checked(code: usize) -> Result<usize, CodecError> {
