@@ -7,6 +7,10 @@ mod gzip;
 mod lz4;
 mod xz;
 mod zstd;
+mod zstd_files;
+mod zstd_frames;
+mod zstd_lists;
+mod zstd_training;
 
 use crate::place::{Place, binary, said};
 use std::collections::BTreeMap;

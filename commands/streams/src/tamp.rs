@@ -3,6 +3,7 @@
 //! TampArgs -> plan -> run -> show.
 
 mod digests;
+mod gather;
 mod keep_up;
 mod levels;
 mod list;
@@ -24,6 +25,7 @@ use codec::format::{CheckName, Remark};
 use codec::keep_up::KeptUp;
 use codec::lane::{Lane, LaneInput, LaneOutcome, LaneOutput, SourceFate, Totals};
 use codec::passing::PassingBytes;
+use codec::zstd_tuning::ZstdTuning;
 use crew::budget::Request;
 use crew::measures::Measures;
 use crew::tally::Tally;
@@ -209,6 +211,18 @@ pub struct TampArgs {
     #[arg(skip)]
     pub hides_dictionary: bool,
 
+    /// How zst frames are made beyond their level, where an old name asks for something.
+    #[arg(skip)]
+    pub zst: ZstdTuning,
+
+    /// The largest window that a zst frame may have, where an old name bounds it.
+    #[arg(skip)]
+    pub window_bytes: Option<u64>,
+
+    /// Whether all inputs go into the one file that `-o` names, where an old name has it so.
+    #[arg(skip)]
+    pub gathers: bool,
+
     /// The check that compressed files carry, where an old name asks for one.
     #[arg(skip)]
     pub check: Option<CheckName>,
@@ -251,7 +265,7 @@ fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failu
     for (path, why) in &inputs.left_alone {
         tell_left_alone(context, args, verb, path, why);
     }
-    let job = plan::plan(context, args, inputs)?;
+    let mut job = plan::plan(context, args, inputs)?;
     if args.shared.explain {
         report::show_plan(context, &plan::expectation(&job), args.shared.report)?;
         return Ok(if job.left_alone == 0 { Outcome::Done } else { Outcome::Partial });
@@ -261,7 +275,12 @@ fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failu
     }
     lower_priority(context, &args.shared);
     let passed = PassedDigests::new(&args.digest);
+    let output = args.output.as_deref().filter(|_| args.gathers);
+    let gathering = output.map(|path| gather::begin(context, &mut job, path, args.force)).transpose()?;
     let finished = carry_out(context, &job, &args.shared, passed.as_ref());
+    if let Some(gathering) = gathering.filter(|_| finished.leaves_sound_output(&job)) {
+        gathering.finish(&job.manners)?;
+    }
     if let Some(passed) = passed {
         passed.print(context, args, &job)?;
     }
@@ -320,9 +339,18 @@ pub struct Ran {
     others_cpu_ns: u64,
     totals: Totals,
     failed: usize,
+    /// Of a lane that failed something was written already.
+    is_spoilt: bool,
     broken_pipe: bool,
     kept: Option<KeptUp>,
     hands_from: Option<&'static str>,
+}
+
+impl Ran {
+    /// Whether a common output holds whole contents, and any.
+    fn leaves_sound_output(&self, job: &Job) -> bool {
+        !self.is_spoilt && self.failed < job.lanes.len()
+    }
 }
 
 /// Runs the engine; lanes tell of their end as they end.
@@ -340,7 +368,7 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs, passed: Option<&
     let hands_from = shared_budget.hands_from(lease.as_ref());
     let tally = Arc::new(Tally::default());
     lease.show_progress(sharing::bytes_read(&tally, job.total_bytes));
-    let ran = Mutex::new((Totals::default(), 0, false));
+    let ran = Mutex::new((Totals::default(), 0, false, false));
     let on_close = |number: usize, closed: LaneOutcome| {
         let lane = &job.lanes[number];
         let broken_pipe = closed.outcome.as_ref().is_err_and(CodecError::is_broken_pipe);
@@ -358,6 +386,7 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs, passed: Option<&
         ran.0.add(&closed.totals);
         ran.1 += usize::from(failed);
         ran.2 |= broken_pipe;
+        ran.3 |= failed && closed.totals.bytes_out > 0;
     };
     make_directories(job);
     let before = shared.report.is_some().then(|| machine::processor_time(&context.host).ok()).flatten();
@@ -390,10 +419,10 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs, passed: Option<&
         }
     };
     drop(progress);
-    let (totals, failed, broken_pipe) = ran.into_inner();
+    let (totals, failed, broken_pipe, is_spoilt) = ran.into_inner();
     let others_cpu_ns = others_cpu_ns(context, before, &measures);
     let kept = kept.map(|keep_up| keep_up.kept());
-    Ran { measures, others_cpu_ns, totals, failed, broken_pipe, kept, hands_from }
+    Ran { measures, others_cpu_ns, totals, failed, is_spoilt, broken_pipe, kept, hands_from }
 }
 
 /// LIMIT: source bytes up to which a run is over before others could notice it.
@@ -444,7 +473,7 @@ fn show_progress(context: &Context, job: &Job, tally: &Arc<Tally>) -> Option<Pro
 /// Whether what comes out is read on the terminal, or by a program that may have it for itself (`less`).
 fn goes_to_somebody(context: &Context, job: &Job) -> bool {
     let is_read = !job.direction.is_compression() && progress::output_is_piped();
-    job.one_output && (context.terminals.stdout || is_read)
+    job.goes_to_stdout() && (context.terminals.stdout || is_read)
 }
 
 /// Gives an uncompressed file the time that its compressed file tells, where it is wanted. The bytes are there; only the time may not be.
@@ -549,7 +578,7 @@ fn kept_up(kept: KeptUp) -> report::ReportKeptUp {
 /// Whether the end of the run may be told in a line: by our own name alone, and to nobody who reads the data.
 fn has_summary(context: &Context, job: &Job) -> bool {
     let is_read = context.terminals.stdout || progress::output_is_piped();
-    job.manners.voice.is_none() && !(job.one_output && is_read)
+    job.manners.voice.is_none() && !(job.goes_to_stdout() && is_read)
 }
 
 /// The name of the one file that is made.
@@ -582,7 +611,8 @@ fn show(context: &Context, args: &TampArgs, job: &Job, ran: &Ran) -> Result<Outc
     if args.shared.report.is_some() || has_summary(context, job) {
         report::conclude(context, &finished, args.shared.report, args.verbose > 0);
     }
-    let end = Event::End { totals: &ran.totals, done: asked - failed, asked, way: job.way, to_stdout: job.one_output };
+    let end =
+        Event::End { totals: &ran.totals, done: asked - failed, asked, way: job.way, to_stdout: job.goes_to_stdout() };
     if job.manners.say(context, &end) {
         return Ok(Outcome::Code(job.manners.codes.worst()));
     }

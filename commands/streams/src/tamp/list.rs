@@ -7,7 +7,6 @@ use super::{NAME, input_name};
 use codec::admission::BehindTheEnd;
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
-use codec::format::Detail;
 use codec::lane::{Lane, LaneInput, LaneOutcome};
 use codec::list::{HeaderSurvey, survey};
 use crew::budget::{Budget, InProcess, Request, Weight};
@@ -38,9 +37,6 @@ pub struct Row {
     pub units: u64,
     /// Skippable frames beside those.
     pub skipped: u64,
-    /// What the headers of the last unit tell.
-    #[serde(skip)]
-    pub detail: Detail,
     parallel: bool,
 }
 
@@ -114,7 +110,6 @@ fn row(lane: &Lane, units: u64, plain_bytes: Option<u64>, survey: &HeaderSurvey,
         check: survey.check,
         units,
         skipped: survey.skipped,
-        detail: survey.detail,
         parallel,
     }
 }

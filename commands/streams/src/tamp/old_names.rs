@@ -62,7 +62,7 @@ pub const OLD_NAMES: &[OldName] = &[
     name("unpigz", &pigz::FAMILY, &["-d"]),
     name("zstd", &zstd::FAMILY, &[]),
     name("unzstd", &zstd::FAMILY, &["-d"]),
-    name("zstdcat", &zstd::FAMILY, &["-dcf"]),
+    name("zstdcat", &zstd::FAMILY, &["-dcfq"]),
     name("zstdmt", &zstd::FAMILY, &["-T0"]),
     name("lz4", &lz4::FAMILY, &[]),
     name("unlz4", &lz4::FAMILY, &["-d"]),
@@ -120,6 +120,8 @@ pub struct Wish {
     format: Option<String>,
     /// What is to be told before the run.
     notes: Vec<String>,
+    /// What only zstd's options say.
+    zstd: zstd::ZstdWish,
 }
 
 /// What is printed instead of working.
@@ -149,6 +151,7 @@ impl Wish {
             many: false,
             format: None,
             notes: Vec::new(),
+            zstd: zstd::ZstdWish::default(),
         }
     }
 
@@ -183,6 +186,10 @@ fn run(name: &'static str, words: Vec<OsString>) -> Result<Outcome, Failure> {
     (family.begin)(&mut wish);
     let read = read_all(old, &mut wish, words);
     read.map_err(|complaint| told((family.complain)(&wish, &complaint)))?;
+    if let Some(version) = zstd::version_of(&wish) {
+        print(version)?;
+        return Ok(Outcome::Done);
+    }
     if let Some(shows) = wish.shows {
         print(&shown(old, shows, &context))?;
         return Ok(Outcome::Done);
@@ -190,7 +197,10 @@ fn run(name: &'static str, words: Vec<OsString>) -> Result<Outcome, Failure> {
     (family.finish)(&mut wish, &context)
         .map_err(|message| told((family.complain)(&wish, &Complaint::Uncompressed(message))))?;
     if wish.names_files && wish.args.files.is_empty() {
-        return Ok(Outcome::Done);
+        return Ok(Outcome::Code(wish.args.manners.codes.worst()));
+    }
+    if let Some(outcome) = zstd::run_instead(&mut wish, &mut context) {
+        return outcome;
     }
     let loudness = super::verbosity(&wish.args);
     for note in &wish.notes {

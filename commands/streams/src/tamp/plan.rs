@@ -7,7 +7,6 @@ use super::{NAME, TampArgs, keep_up, origin, staffing};
 use codec::format::{DecodeLimits, EncodeOptions, Format, UnitLayout};
 use codec::lane::{Holes, Lane, LaneInput, LaneOutput, OutputCare, SourceFate};
 use codec::registry;
-use codec::zstd_tuning::ZstdTuning;
 use crew::budget::Priority;
 use crew::pipeline::Staffing;
 use crew::plan::Plan;
@@ -44,6 +43,13 @@ pub struct Job {
     pub total_bytes: Option<u64>,
     /// Files that were named but are not worked on.
     pub left_alone: usize,
+}
+
+impl Job {
+    /// Whether everything goes to standard output; in a plan a common output of several inputs counts as it.
+    pub fn goes_to_stdout(&self) -> bool {
+        self.one_output && !self.lanes.iter().any(|lane| matches!(lane.output, LaneOutput::Open(_)))
+    }
 }
 
 /// Which way, and how.
@@ -129,7 +135,9 @@ pub fn plan(context: &Context, args: &TampArgs, inputs: Inputs) -> Result<Job, F
         keep_up::check_sources(&lanes)?;
     }
     let sizes = look_at_inputs(&lanes);
-    let one_output = lanes.iter().all(|lane| lane.output == LaneOutput::Stdout);
+    // What cannot be looked at has no output; what can still goes to one, in order.
+    let one_output = lanes.iter().any(|lane| lane.output == LaneOutput::Stdout)
+        && lanes.iter().all(|lane| matches!(lane.output, LaneOutput::Stdout | LaneOutput::Discard));
     let mut plan = Plan::new(purpose(context, &direction, args, &lanes, &sizes));
     let (_, reason) = format_of(args)?;
     staffing::explain_format(&direction, reason, &mut plan);
@@ -171,7 +179,7 @@ pub fn decompresses(args: &TampArgs) -> bool {
 fn check_combinations(context: &Context, args: &TampArgs) -> Result<(), Failure> {
     let reads_stdin = args.files.is_empty() || args.files.iter().any(|file| file == Path::new("-"));
     let to_stdout = args.stdout || (reads_stdin && args.output.is_none());
-    if args.output.is_some() && (args.files.len() > 1 || args.recursive) {
+    if args.output.is_some() && !args.gathers && (args.files.len() > 1 || args.recursive) {
         return Err(usage("-o takes one file; -c puts several into standard output"));
     }
     if args.suffix.as_ref().is_some_and(|suffix| suffix.is_empty() || suffix.contains('/')) {
@@ -232,7 +240,7 @@ fn format_of(args: &TampArgs) -> Result<(&'static dyn Format, &'static str), Fai
     })
 }
 
-fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
+pub fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
     let (format, _) = format_of(args)?;
     let facts = format.facts();
     let level = match (args.level, args.fast, args.best) {
@@ -256,7 +264,7 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
     if args.dictionary.is_some() && facts.name != "zst" {
         return Err(usage("-D is for zst"));
     }
-    let layout = match (args.bgzf, args.single_frame || args.long.is_some()) {
+    let layout = match (args.bgzf, args.single_frame || args.long.is_some() || args.zst.needs_one_frame()) {
         (true, _) if facts.name != "gz" => {
             return Err(usage(format!("--bgzf is a kind of gz; --format says {}", facts.name)));
         }
@@ -278,7 +286,7 @@ fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         window_log: args.long,
         reach_bytes: None,
         hides_dictionary: args.hides_dictionary,
-        zst: ZstdTuning::default(),
+        zst: args.zst,
         library_threads: 1,
     };
     let keep_up = keep_up::levels(args, facts)?;
@@ -304,14 +312,14 @@ fn dictionary(args: &TampArgs) -> Result<Option<&'static [u8]>, Failure> {
 
 fn decode_direction(args: &TampArgs) -> Result<Direction, Failure> {
     // COMPAT: zstd refuses windows above 128 MiB unless --long allows them.
-    let window_bytes = 1_u64 << args.long.unwrap_or(27).max(27);
+    let window_bytes = args.window_bytes.unwrap_or(1 << args.long.unwrap_or(27).max(27));
     Ok(Direction::Decompress {
         limits: DecodeLimits {
             unit_uncompressed_bytes: PIPE_UNIT_BYTES_MAX,
             unit_held_bytes: u64::MAX,
             window_bytes,
             dictionary: dictionary(args)?,
-            prefix: None,
+            prefix: args.zst.prefix,
             stream_bytes: u64::MAX,
             streams_lone_unit: true,
         },
@@ -384,8 +392,8 @@ fn claim_name(
 fn output_of_stdin(args: &TampArgs) -> LaneOutput {
     match &args.output {
         _ if args.test => LaneOutput::Discard,
-        Some(path) => to_name(path, args),
-        None => LaneOutput::Stdout,
+        Some(path) if !args.gathers => to_name(path, args),
+        _ => LaneOutput::Stdout,
     }
 }
 
@@ -410,7 +418,7 @@ fn output_of(args: &TampArgs, direction: &Direction, path: &Path) -> Result<Lane
         return Err(LeftAlone::CompressedAlready { ending });
     }
     let name = match (&args.output, direction) {
-        _ if args.stdout => return Ok(LaneOutput::Stdout),
+        _ if args.stdout || args.gathers => return Ok(LaneOutput::Stdout),
         (Some(path), _) => return Ok(to_name(path, args)),
         (None, Direction::Compress { format, .. }) => names::compressed(path, format.facts(), suffix),
         (None, Direction::Decompress { .. }) => {

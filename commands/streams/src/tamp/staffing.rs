@@ -25,11 +25,13 @@ pub struct Ends {
 }
 
 impl Ends {
-    fn of(lanes: &[Lane], sizes: &Sizes) -> Self {
+    fn of(lanes: &[Lane], sizes: &Sizes, is_gathered: bool) -> Self {
         let stdout_is_file = || std::fs::metadata("/proc/self/fd/1").is_ok_and(|metadata| metadata.is_file());
         Self {
             from_files: sizes.of_lanes.iter().all(Option::is_some),
-            to_files: lanes.iter().all(|lane| !matches!(lane.output, LaneOutput::Stdout)) || stdout_is_file(),
+            to_files: is_gathered
+                || lanes.iter().all(|lane| !matches!(lane.output, LaneOutput::Stdout))
+                || stdout_is_file(),
         }
     }
 
@@ -47,7 +49,7 @@ pub fn staff(
     sizes: &Sizes,
     plan: &mut Plan,
 ) -> Result<(Direction, Staffing), Failure> {
-    let ends = Ends::of(lanes, sizes);
+    let ends = Ends::of(lanes, sizes, args.gathers);
     let cap = Cap {
         bytes: args.shared.memory.unwrap_or(context.machine.memory_budget_bytes() / MEMORY_SHARE),
         is_promise: args.shared.memory.is_some(),

@@ -53,6 +53,8 @@ pub enum Takes {
     Value,
     /// The next word, even inside a cluster.
     NextWord,
+    /// The same, where a next word that looks like an option is refused with these words.
+    NextWordUnless(&'static str),
     /// In a cluster the letters that fit, perhaps none; behind `=` or none.
     Run(fn(u8) -> bool),
 }
@@ -196,6 +198,7 @@ fn read_cluster(
                 Some(OsStr::from_bytes(rest).to_owned())
             }
             Takes::Value | Takes::NextWord => Some(next(words)?),
+            Takes::NextWordUnless(refusal) => Some(unless_dashed(next(words)?, refusal)?),
             Takes::Run(fits) => {
                 let run = rest.iter().take_while(|&&letter| fits(letter)).count();
                 at += run;
@@ -249,12 +252,20 @@ fn read_long(
         (Takes::Value | Takes::NextWord, None) => {
             Some(words.next().ok_or_else(|| Complaint::NoValue(format!("--{name}")))?)
         }
+        (Takes::NextWordUnless(refusal), None) => {
+            let next = words.next().ok_or_else(|| Complaint::NoValue(format!("--{name}")))?;
+            Some(unless_dashed(next, refusal)?)
+        }
     };
     if let Some(allowed) = allowed.filter(|allowed| !allowed.has(option)) {
         let whole = option.long_names().find(|long| long.starts_with(&name)).unwrap_or(&name);
         return Err(allowed.forbids(&format!("--{whole}")));
     }
     option.apply(wish, value.as_deref())
+}
+
+fn unless_dashed(word: OsString, refusal: &str) -> Result<OsString, Complaint> {
+    if word.as_bytes().starts_with(b"-") { Err(Complaint::Uncompressed(refusal.to_owned())) } else { Ok(word) }
 }
 
 fn find_long(table: &Table, name: &str) -> Result<&'static Opt, Complaint> {
