@@ -4,7 +4,10 @@
 
 mod bzip2;
 mod gzip;
+mod lists;
 mod lz4;
+mod pack;
+mod questions;
 mod xz;
 mod zstd;
 mod zstd_files;

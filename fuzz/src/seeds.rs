@@ -128,6 +128,16 @@ pub fn z() -> Vec<Vec<u8>> {
     vec![packed(0x90, &codes[..200]), packed(0x10, &codes[..200]), packed(0x90, &cleared), packed(0x8c, &codes)]
 }
 
+/// .z files of pack: a skewed tree, and one in which all bytes have codes of eight bits but the last, which shares its place with the end.
+pub fn pack() -> Vec<Vec<u8>> {
+    let small = vec![0x1f, 0x1e, 0, 0, 0, 4, 3, 1, 1, 0, b'a', b'b', b'c', 0b1011_0000, 0b0100_0000];
+    let header = [0x1f, 0x1e, 0, 0, 0, 200, 9, 0, 0, 0, 0, 0, 0, 0, 255, 0];
+    let symbols: Vec<u8> = (0..=255).collect();
+    // Codes of eight bits are the byte and one more; the end has nine bits: all zeros but the last.
+    let data: Vec<u8> = (0..200).map(|at| (at * 7 % 200) as u8 + 1).chain([0, 0x80]).collect();
+    vec![small, [&header[..], &symbols, &data].concat()]
+}
+
 /// zst files: ours, frames without a size, with a skippable frame, and all of them behind one another.
 pub fn zst() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();

@@ -29,6 +29,7 @@ pub mod memory_areas;
 pub mod memory_map;
 pub mod mysql_replies;
 pub mod mysql_scripts;
+pub mod pack_container;
 pub mod postgres_replies;
 pub mod round_trip_bz2;
 pub mod round_trip_gz;
@@ -66,6 +67,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "lzip_container", run: lzip_container::run, seeds: seeds::lz },
     Target { name: "lzma_container", run: lzma_container::run, seeds: seeds::lzma },
     Target { name: "z_container", run: z_container::run, seeds: seeds::z },
+    Target { name: "pack_container", run: pack_container::run, seeds: seeds::pack },
     Target { name: "kernel_text", run: kernel_text::run, seeds: kernel_text::seeds },
     Target { name: "kernel_types", run: kernel_types::run, seeds: kernel_types::seeds },
     Target { name: "memory_areas", run: memory_areas::run, seeds: memory_areas::seeds },

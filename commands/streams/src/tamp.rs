@@ -13,6 +13,7 @@ mod names;
 mod old_names;
 mod origin;
 mod plan;
+mod question;
 mod staffing;
 
 use ::digests::algorithm::Algorithm;
@@ -227,6 +228,18 @@ pub struct TampArgs {
     #[arg(skip)]
     pub check: Option<CheckName>,
 
+    /// How it asks before a file is replaced, where an old name does.
+    #[arg(skip)]
+    pub question: Option<question::OverwriteQuestion>,
+
+    /// Whether standard input may be listed, where an old name allows it: a stream is used up by it.
+    #[arg(skip)]
+    pub lists_stdin: bool,
+
+    /// Whether a list needs the check of the uncompressed data.
+    #[arg(skip)]
+    pub lists_checks: bool,
+
     /// How it behaves under another name.
     #[arg(skip)]
     pub manners: Manners,
@@ -260,18 +273,20 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
 fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failure> {
     args.shared.settle(&context.settings.crew);
     context.messages = context.terminals.messages(verbosity(args));
-    let inputs = plan::look(context, args)?;
+    let mut inputs = plan::look(context, args)?;
     let verb = if args.list { "list" } else { inputs.direction.verb(args.test) };
     for (path, why) in &inputs.left_alone {
         tell_left_alone(context, args, verb, path, why);
     }
+    let left_alone = question::settle(context, args, &mut inputs.lanes);
     let mut job = plan::plan(context, args, inputs)?;
+    job.left_alone += left_alone;
     if args.shared.explain {
         report::show_plan(context, &plan::expectation(&job), args.shared.report)?;
         return Ok(if job.left_alone == 0 { Outcome::Done } else { Outcome::Partial });
     }
     if args.list {
-        return list::list(context, &job, args.json);
+        return list::list(context, &job, args);
     }
     lower_priority(context, &args.shared);
     let passed = PassedDigests::new(&args.digest);

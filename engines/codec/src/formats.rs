@@ -6,6 +6,7 @@ pub mod gzip;
 pub mod lz4;
 pub mod lzip;
 pub mod lzma;
+pub mod pack;
 pub(crate) mod skippable;
 pub mod xz;
 pub mod zstd;

@@ -9,6 +9,7 @@ use crate::formats::gzip::Gzip;
 use crate::formats::lz4::Lz4;
 use crate::formats::lzip::Lzip;
 use crate::formats::lzma::Lzma;
+use crate::formats::pack::Pack;
 use crate::formats::skippable;
 use crate::formats::xz::Xz;
 use crate::formats::zstd::Zstd;
@@ -16,7 +17,7 @@ use crate::formats::zstd::Zstd;
 /// All formats; the first is the default.
 pub fn formats() -> &'static [&'static dyn Format] {
     // .lzma has no magic: everything else is asked first.
-    &[&Zstd, &Gzip, &Bzip2, &Lz4, &Xz, &Lzip, &Compress, &Lzma]
+    &[&Zstd, &Gzip, &Bzip2, &Lz4, &Xz, &Lzip, &Compress, &Pack, &Lzma]
 }
 
 /// The format called `name`, or named after the tool of that name.

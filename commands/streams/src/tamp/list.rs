@@ -2,13 +2,18 @@
 //! so that the figures are true (gzip's own trailer gives the size of the last member modulo 4 GiB).
 
 use super::manners::Event;
-use super::plan::{Direction, Job};
-use super::{NAME, input_name};
+use super::plan::{Direction, Job, stdin_metadata};
+use super::{NAME, TampArgs, input_name, origin};
+use ::digests::algorithm::Algorithm;
+use ::digests::stream_hash;
 use codec::admission::BehindTheEnd;
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
-use codec::lane::{Lane, LaneInput, LaneOutcome};
+use codec::format::Detail;
+use codec::lane::{Lane, LaneInput, LaneOutcome, Totals};
 use codec::list::{HeaderSurvey, survey};
+use codec::origin::Origin;
+use codec::passing::PassingBytes;
 use crew::budget::{Budget, InProcess, Request, Weight};
 use crew::tally::Tally;
 use mh_kit::context::Context;
@@ -16,6 +21,8 @@ use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::print;
 use parking_lot::Mutex;
 use serde::Serialize;
+use std::os::unix::fs::MetadataExt;
+use std::time::{SystemTime, UNIX_EPOCH};
 use terminal::{Align, TextTable};
 
 /// One line of the list.
@@ -38,33 +45,29 @@ pub struct Row {
     /// Skippable frames beside those.
     pub skipped: u64,
     parallel: bool,
+    /// What is known of the file besides its content.
+    #[serde(skip)]
+    pub file: ListedFile,
+}
+
+/// What is known of a listed file besides its content.
+#[derive(Debug, Default)]
+pub struct ListedFile {
+    /// When it was changed last; now, where it is a stream.
+    pub modified_seconds: Option<i64>,
+    /// Name and time that it tells of the uncompressed file.
+    pub origin: Option<Origin>,
+    /// Of all the uncompressed data, where it was asked for.
+    pub crc32: Option<u32>,
 }
 
 /// Lists all files of the job.
-pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure> {
-    let Direction::Decompress { limits } = &job.direction else {
-        unreachable!("-l is planned as decompression");
-    };
+pub fn list(context: &Context, job: &Job, args: &TampArgs) -> Result<Outcome, Failure> {
     let mut rows = Vec::new();
     let mut failed = job.left_alone;
     for lane in &job.lanes {
-        let listed = survey(&lane.input, job.manners.admission.formats).and_then(|survey| {
-            match survey.plain_bytes {
-                Some(plain_bytes) => Ok((survey.units, Some(plain_bytes), survey)),
-                None => match decode(context, job, lane) {
-                    Ok((units, plain_bytes)) => Ok((units, Some(plain_bytes), survey)),
-                    // Nothing is wrong with it, and the unit that does not tell its size is one.
-                    Err(error @ CodecError::Damaged { .. }) if !error.is_damage() => {
-                        Ok((survey.units + u64::from(survey.is_streamed), None, survey))
-                    }
-                    Err(error) => Err(error),
-                },
-            }
-        });
-        match listed {
-            Ok((units, plain_bytes, survey)) => {
-                rows.push(row(lane, units, plain_bytes, &survey, survey.is_parallel(limits)));
-            }
+        match look(context, job, lane, args) {
+            Ok(row) => rows.push(row),
             Err(error) => {
                 failed += 1;
                 let (input, output, way) = (&lane.input, &lane.output, job.way);
@@ -82,7 +85,7 @@ pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure
     }
     let text = match job.manners.lists {
         Some(lists) => lists(&rows, job.lanes.len() + job.left_alone),
-        None if json => as_json(&rows),
+        None if args.json => as_json(&rows),
         // A heading above nothing tells nothing.
         None if rows.is_empty() => String::new(),
         None => as_table(&rows),
@@ -94,7 +97,74 @@ pub fn list(context: &Context, job: &Job, json: bool) -> Result<Outcome, Failure
     Ok(if failed == 0 { Outcome::Done } else { Outcome::Partial })
 }
 
-fn row(lane: &Lane, units: u64, plain_bytes: Option<u64>, survey: &HeaderSurvey, parallel: bool) -> Row {
+/// Finds out what one line tells.
+fn look(context: &Context, job: &Job, lane: &Lane, args: &TampArgs) -> Result<Row, CodecError> {
+    let Direction::Decompress { limits } = &job.direction else {
+        unreachable!("-l is planned as decompression");
+    };
+    let origin = origin::told_by_input(&lane.input);
+    let survey = match survey(&lane.input, job.manners.admission.formats) {
+        // A stream is used up by looking at it: what decoding tells is all there is.
+        Err(CodecError::NotAFile) if lane.input == LaneInput::Stdin => None,
+        survey => Some(survey?),
+    };
+    let decoded = match survey.as_ref().map(|survey| survey.plain_bytes) {
+        Some(Some(plain_bytes)) if !args.lists_checks => {
+            Ok((survey.as_ref().map_or(0, |survey| survey.units), Some(plain_bytes), None))
+        }
+        _ => decode(context, job, lane, args.lists_checks)
+            .map(|decoded| (decoded.totals.units, Some(decoded.totals.bytes_out), Some(decoded))),
+    };
+    let (units, plain_bytes, decoded) = match (decoded, &survey) {
+        // Nothing is wrong with it, and the unit that does not tell its size is one.
+        (Err(error @ CodecError::Damaged { .. }), Some(survey)) if !error.is_damage() => {
+            (survey.units + u64::from(survey.is_streamed), None, None)
+        }
+        (decoded, _) => decoded?,
+    };
+    let file = ListedFile {
+        modified_seconds: modified(&lane.input),
+        origin,
+        crc32: decoded.as_ref().and_then(|decoded| decoded.crc32),
+    };
+    let survey = survey.unwrap_or_else(|| of_a_stream(job, decoded.map_or(0, |decoded| decoded.totals.bytes_in)));
+    let parallel = survey.is_parallel(limits);
+    Ok(row(lane, units, plain_bytes, &survey, parallel, file))
+}
+
+/// What headers would tell of a stream that is used up. The format is the first of those that were admitted.
+fn of_a_stream(job: &Job, packed_bytes: u64) -> HeaderSurvey {
+    HeaderSurvey {
+        format: job.manners.admission.formats.first().unwrap_or(&"-"),
+        check: "-",
+        packed_bytes,
+        plain_bytes: None,
+        units: 0,
+        skipped: 0,
+        largest_unit_bytes: 0,
+        is_streamed: true,
+        detail: Detail::default(),
+    }
+}
+
+/// When the file was changed last; now, where it is a stream.
+fn modified(input: &LaneInput) -> Option<i64> {
+    let metadata = match input {
+        LaneInput::Path(path) => std::fs::metadata(path),
+        LaneInput::Stdin => stdin_metadata(),
+    };
+    let modified = metadata.ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.mtime());
+    modified.or_else(|| i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs()).ok())
+}
+
+fn row(
+    lane: &Lane,
+    units: u64,
+    plain_bytes: Option<u64>,
+    survey: &HeaderSurvey,
+    parallel: bool,
+    file: ListedFile,
+) -> Row {
     Row {
         name: match &lane.input {
             LaneInput::Stdin => "-".to_owned(),
@@ -111,11 +181,18 @@ fn row(lane: &Lane, units: u64, plain_bytes: Option<u64>, survey: &HeaderSurvey,
         units,
         skipped: survey.skipped,
         parallel,
+        file,
     }
 }
 
-/// Decodes one lane to nowhere and tells its units and uncompressed bytes.
-fn decode(context: &Context, job: &Job, lane: &Lane) -> Result<(u64, u64), CodecError> {
+/// What decoding tells.
+struct Decoded {
+    totals: Totals,
+    crc32: Option<u32>,
+}
+
+/// Decodes one lane to nowhere.
+fn decode(context: &Context, job: &Job, lane: &Lane, with_check: bool) -> Result<Decoded, CodecError> {
     let Direction::Decompress { limits } = &job.direction else {
         unreachable!("-l is planned as decompression");
     };
@@ -124,8 +201,11 @@ fn decode(context: &Context, job: &Job, lane: &Lane) -> Result<(u64, u64), Codec
         *result.lock() = Some(closed);
     };
     let lanes = [lane.clone()];
-    let what =
+    let crc = Mutex::new(with_check.then(|| stream_hash(Algorithm::Crc32)));
+    let pass = |_: usize, bytes: &[u8]| crc.lock().iter_mut().for_each(|crc| crc.update(bytes));
+    let mut what =
         Decompression::new(&lanes, false, *limits, &context.unfinished, &on_close).admitting(job.manners.admission);
+    what.passing = with_check.then_some(&pass as &PassingBytes<'_>);
     let budget = InProcess::new(job.staffing.width);
     let request = Request {
         priority: job.priority,
@@ -137,7 +217,9 @@ fn decode(context: &Context, job: &Job, lane: &Lane) -> Result<(u64, u64), Codec
     let closed = result.into_inner();
     let closed = closed.expect("every lane is closed");
     closed.outcome?;
-    closed.left_unread.map_or(Ok((closed.totals.units, closed.totals.bytes_out)), Err)
+    let crc = crc.into_inner().map(|crc| crc.finish().hex());
+    let crc32 = crc.and_then(|digits| u32::from_str_radix(&digits, 16).ok());
+    closed.left_unread.map_or(Ok(Decoded { totals: closed.totals, crc32 }), Err)
 }
 
 fn as_table(rows: &[Row]) -> String {

@@ -3,7 +3,9 @@
 //! What each option means stands in one file a family; what differs on purpose in docs/commands/old-names.md.
 
 mod bzip2;
+mod deflate_lists;
 mod gzip;
+mod introduction;
 mod lz4;
 mod options;
 mod pigz;
@@ -191,7 +193,12 @@ fn run(name: &'static str, words: Vec<OsString>) -> Result<Outcome, Failure> {
         return Ok(Outcome::Done);
     }
     if let Some(shows) = wish.shows {
-        print(&shown(old, shows, &context))?;
+        let text = shown(old, shows, &context);
+        if introduction::goes_to_stderr(old.name) {
+            context.messages.report(&text);
+        } else {
+            print(&text)?;
+        }
         return Ok(Outcome::Done);
     }
     (family.finish)(&mut wish, &context)
@@ -235,17 +242,15 @@ fn read_all(old: &OldName, wish: &mut Wish, words: Vec<OsString>) -> Result<(), 
 }
 
 fn shown(old: &OldName, shows: Shows, context: &Context) -> String {
-    let version = env!("CARGO_PKG_VERSION");
-    let name = old.name;
+    let line = introduction::version_line(old.name);
     match shows {
-        Shows::Version => format!("{name} (manyhands {version})\n"),
-        Shows::Licence => format!("{name} (manyhands {version})\nlicensed under MIT or Apache-2.0, as you choose\n"),
+        Shows::Version => format!("{line}\n"),
+        Shows::Licence => format!("{line}\nlicensed under MIT or Apache-2.0, as you choose\n"),
         Shows::Memory => memory_information(context),
         Shows::Help => {
-            let help = old.family.help.trim_start_matches('\n');
+            let (begin, help) = (introduction::help_begins(old.name), old.family.help.trim_start_matches('\n'));
             format!(
-                "{name} (manyhands {version}): mh tamp under an old name, on all cores\n\n\
-                 usage: {name} [OPTIONS] [FILE...]\n\n{help}\n\
+                "{begin}\n{help}\n\
                  --explain prints the plan and does nothing, --report what bound the run. More: mh tamp --help\n"
             )
         }

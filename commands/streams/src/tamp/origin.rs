@@ -6,8 +6,10 @@ use codec::lane::{Lane, LaneInput, LaneOutput};
 use codec::origin::Origin;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// LIMIT: what is read to find a name; gzip's own names end within a few hundred bytes.
@@ -18,6 +20,20 @@ fn told_by(path: &Path) -> Option<Origin> {
     let mut head = Vec::new();
     File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head)).ok()?;
     Origin::told_by(&head)
+}
+
+/// What an input tells; standard input is read at an offset, where it is a file, and keeps its place.
+pub fn told_by_input(input: &LaneInput) -> Option<Origin> {
+    match input {
+        LaneInput::Path(path) => told_by(path),
+        LaneInput::Stdin => {
+            let mut stdin = File::from(std::io::stdin().as_fd().try_clone_to_owned().ok()?);
+            let from = stdin.stream_position().ok()?;
+            let mut head = vec![0; HEAD_BYTES as usize];
+            let count = stdin.read_at(&mut head, from).ok()?;
+            Origin::told_by(&head[..count])
+        }
+    }
 }
 
 /// The name for the uncompressed file of `path`, where one is wanted and told.

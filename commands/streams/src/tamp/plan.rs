@@ -109,7 +109,7 @@ pub const PIPE_UNIT_BYTES_MAX: u64 = 48 << 20;
 /// The inputs, and which way they go.
 pub struct Inputs {
     pub direction: Direction,
-    lanes: Vec<Lane>,
+    pub lanes: Vec<Lane>,
     /// Files that were named but will not be worked on.
     pub left_alone: Vec<(PathBuf, LeftAlone)>,
 }
@@ -196,7 +196,7 @@ fn check_combinations(context: &Context, args: &TampArgs) -> Result<(), Failure>
     if args.output.is_some() && args.stdout {
         return Err(usage("give either -o or -c"));
     }
-    if args.list && reads_stdin {
+    if args.list && reads_stdin && !args.lists_stdin {
         return Err(usage("-l needs files: a stream cannot be listed and kept"));
     }
     keep_up::check_combinations(args)?;
@@ -391,7 +391,7 @@ fn claim_name(
 
 fn output_of_stdin(args: &TampArgs) -> LaneOutput {
     match &args.output {
-        _ if args.test => LaneOutput::Discard,
+        _ if args.test || args.list => LaneOutput::Discard,
         Some(path) if !args.gathers => to_name(path, args),
         _ => LaneOutput::Stdout,
     }

@@ -2,10 +2,10 @@
 //! Its manual is the specification; pigz has a file of its own.
 
 use super::options::{Allowed, Digits, Table, accepted, accepted_value, flag, refused, value};
-use super::{Family, Shows, Wish, in_getopt_words, input_of, kernel_words, manners, name_of, output_of};
-use crate::tamp::list::Row;
+use super::{Family, Shows, Wish, deflate_lists, in_getopt_words, input_of, kernel_words, manners, name_of, output_of};
 use crate::tamp::manners::{Codes, Event, Manners, Refused, Said, Way};
 use crate::tamp::names::{LeftAlone, SpecialMode};
+use crate::tamp::question::OverwriteQuestion;
 use codec::admission::{BehindTheEnd, FormatAdmission, Oddities};
 use codec::error::{CodecError, UnitDefect, Unrecognised};
 use codec::format::Remark;
@@ -33,17 +33,26 @@ pub(super) static FAMILY: Family = Family {
 const ALLOWED: Allowed = Allowed { variable: "GZIP", options: &["best", "fast", "n", "N", "q", "rsyncable", "v"] };
 
 const HELP: &str = "
-  -c             write to standard output, keep the files
-  -d             decompress
-  -f             replace files that exist, follow links; with -dc pass on what is not packed
-  -k             keep the files
-  -l             list sizes
-  -n, -N         leave the name and time out, or restore them (default: told, not restored)
-  -q, -v         say less, say more
-  -r             go through directories
-  -S ENDING      ending to add or to take away
-  -t             verify
-  -1 to -9       fast and large to slow and small (default -6)
+  -c, --stdout      write to standard output, keep the files
+  -d, --decompress  decompress
+  -f, --force       replace files that exist, follow links; with -dc pass on what is not packed
+  -h, --help        print this text
+  -k, --keep        keep the files
+  -l, --list        list sizes; with -v also method, CRC-32 and time
+  -L, --license     print the licence
+  -n, --no-name     leave name and time out
+  -N, --name        restore name and time (default: stored, not restored)
+  -q, --quiet       print errors only
+  -r, --recursive   descend into directories
+      --rsyncable   end members where the content says so, for rsync
+  -S, --suffix=SUF  suffix to add or to remove
+      --synchronous wait until the output is on the disk
+  -t, --test        verify
+  -v, --verbose     print names and ratios
+  -V, --version     print the version
+  -1, --fast        compress fast; -9, --best: small (default -6)
+
+With no FILE, or when FILE is -, read standard input.
 ";
 
 const TABLE: Table = Table {
@@ -63,7 +72,7 @@ const TABLE: Table = Table {
         flag("q quiet silent", |wish| (wish.args.quiet, wish.args.verbose) = (1, 0)),
         flag("r recursive", |wish| wish.args.recursive = true),
         flag("rsyncable", |wish| wish.args.rsyncable = true),
-        accepted("synchronous"),
+        flag("synchronous", |wish| wish.args.fsync = true),
         value("S suffix", |wish, ending| super::take_ending(wish, ending, "invalid suffix '", "'")),
         flag("t test", |wish| wish.goes(true, true, false)),
         flag("v verbose", |wish| (wish.args.quiet, wish.args.verbose) = (0, wish.args.verbose + 1)),
@@ -96,7 +105,7 @@ fn begin(wish: &mut Wish) {
         name: "gzip".to_owned(),
         voice: Some(voice),
         admission: FormatAdmission {
-            formats: &["gz", "Z"],
+            formats: &["gz", "Z", "z"],
             passes_on: false,
             mixes: true,
             oddities: Oddities::Told,
@@ -107,12 +116,13 @@ fn begin(wish: &mut Wish) {
         endings_in_any_case: true,
         compressed_endings: Some(&[".gz", ".tgz", ".taz", "-gz", ".z", "-z", "_z"]),
         tried_endings: &["", ".gz", ".Z", ".z", "-z", "_z"],
-        lists: Some(list),
+        lists: Some(deflate_lists::gzip),
         shows_progress: false,
         codes: Codes::with_warning(2),
         ..Manners::default()
     };
     wish.args.format = Some("gz".to_owned());
+    wish.args.question = Some(QUESTION);
 }
 
 pub(super) fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
@@ -121,8 +131,16 @@ pub(super) fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> 
     let (force, to_stdout) = (wish.args.force, wish.args.stdout);
     let unpacks = wish.unpacks();
     let (origin, time) = (wish.origin, wish.time);
+    wish.args.lists_stdin = true;
+    let (list, quiet, verbose) = (wish.args.list, wish.args.quiet > 0, wish.args.verbose > 0);
+    wish.args.lists_checks = list && verbose;
     let refuses_links = !force && wish.replaces_files();
     let manners = manners(wish);
+    if list && verbose {
+        manners.lists = Some(deflate_lists::gzip_at_length);
+    } else if quiet {
+        manners.lists = Some(deflate_lists::gzip_quiet);
+    }
     let tells = !unpacks && origin.unwrap_or(true);
     manners.tells_origin = Tells { name: tells, time: !unpacks && time.unwrap_or(tells) };
     manners.restores_origin = unpacks && origin.unwrap_or(false);
@@ -134,6 +152,13 @@ pub(super) fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> 
     manners.refuses = Refused { symbolic: refuses_links, hard: refuses_links, special_modes: refuses_links };
     Ok(())
 }
+
+const QUESTION: OverwriteQuestion = OverwriteQuestion {
+    asked: |manners, output| format!("{}: {output} already exists; do you wish to overwrite (y or n)? ", manners.name),
+    refused: |_, _| "\tnot overwritten\n".to_owned(),
+    code: 2,
+    needs_terminal: true,
+};
 
 fn voice(manners: &Manners, event: &Event<'_>) -> Said {
     let name = &manners.name;
@@ -243,31 +268,6 @@ fn damage(defect: &UnitDefect) -> String {
     }
 }
 
-/// Header and trailer of a member without a name; what gzip leaves out of the ratio.
-const FRAMING_BYTES: u64 = 18;
-
-/// gzip's own layout, which scripts cut into fields.
-fn list(rows: &[Row], _asked: usize) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let mut text = String::from("         compressed        uncompressed  ratio uncompressed_name\n");
-    let mut line = |compressed: u64, uncompressed: u64, name: &str| {
-        text.push_str(&format!("{compressed:>19} {uncompressed:>19} {} {name}\n", saved(compressed, uncompressed)));
-    };
-    for row in rows {
-        line(row.packed_bytes, row.plain_bytes.unwrap_or(0), &uncompressed_name(&row.name));
-    }
-    if rows.len() > 1 {
-        line(
-            rows.iter().map(|row| row.packed_bytes).sum(),
-            rows.iter().filter_map(|row| row.plain_bytes).sum(),
-            "(totals)",
-        );
-    }
-    text
-}
-
 /// The name without its ending, for a list.
 pub(super) fn uncompressed_name(name: &str) -> String {
     let uncompressed =
@@ -281,13 +281,7 @@ fn share(totals: &Totals, way: Way) -> String {
         Way::Compress => (totals.bytes_out, totals.bytes_in),
         Way::Decompress | Way::Test => (totals.bytes_in, totals.bytes_out),
     };
-    saved(compressed, uncompressed)
-}
-
-pub(super) fn saved(compressed: u64, uncompressed: u64) -> String {
-    let data = compressed.saturating_sub(FRAMING_BYTES);
-    let share = if uncompressed == 0 { 0.0 } else { 1.0 - data as f64 / uncompressed as f64 };
-    format!("{:5.1}%", 100.0 * share)
+    deflate_lists::saved_by_gz(compressed, uncompressed)
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 //! zlib and zip output is refused: only gz is written here.
 
 use super::options::{self, Complaint, Digits, Table, accepted, accepted_value, flag, refused, value};
-use super::{Family, Shows, Wish, gzip, input_of, kernel_words, manners, name_of, output_of};
-use crate::tamp::list::Row;
+use super::{Family, Shows, Wish, deflate_lists, gzip, input_of, kernel_words, manners, name_of, output_of};
 use crate::tamp::manners::{Event, Manners, PacksTwice, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
+use crate::tamp::question::OverwriteQuestion;
 use codec::admission::{BehindTheEnd, FormatAdmission, Oddities};
 use codec::error::{CodecError, UnitDefect, Unrecognised};
 use mh_kit::context::Context;
@@ -64,7 +64,7 @@ const TABLE: Table = Table {
         accepted("O oneblock"),
         accepted("H huffman"),
         accepted("U rle"),
-        accepted("Y synchronous"),
+        flag("Y synchronous", |wish| wish.args.fsync = true),
         accepted("m no-time"),
         accepted("M time"),
         accepted("T no-name-or-time"),
@@ -95,23 +95,6 @@ const TABLE: Table = Table {
     abbreviates: false,
 };
 
-/// pigz's own layout.
-fn list(rows: &[Row], _asked: usize) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let mut text = String::from("compressed   original reduced  name\n");
-    for row in rows {
-        let (compressed, uncompressed, name) =
-            (row.packed_bytes, row.plain_bytes.unwrap_or(0), gzip::uncompressed_name(&row.name));
-        text.push_str(&format!(
-            "{compressed:>10} {uncompressed:>10}  {} {name}\n",
-            gzip::saved(compressed, uncompressed)
-        ));
-    }
-    text
-}
-
 /// A number that has no meaning here, but has to be one.
 fn checked(_wish: &mut Wish, value: &OsStr) -> Result<(), String> {
     options::number(value).map(|_| ()).ok_or_else(|| wrong_number(value))
@@ -134,7 +117,7 @@ fn begin(wish: &mut Wish) {
             behind_the_end: BehindTheEnd::Told,
         },
         endings: gzip::ENDINGS,
-        lists: Some(list),
+        lists: Some(deflate_lists::pigz),
         compressed_endings: Some(&[".gz"]),
         packs_twice: PacksTwice { by_force: true, to_stdout: false },
         tried_endings: &[".gz", ".z", "-gz", "-z", "_z"],
@@ -151,12 +134,22 @@ fn finish(wish: &mut Wish, context: &Context) -> Result<(), String> {
         Some(level @ (10 | 12..)) => return Err(format!("invalid option: -{level}")),
         _ => {}
     }
+    let at_length = wish.args.list && wish.args.verbose > 0;
+    wish.args.question = Some(QUESTION).filter(|_| wish.args.quiet == 0);
     gzip::finish(wish, context)?;
+    manners(wish).lists = Some(if at_length { deflate_lists::pigz_at_length } else { deflate_lists::pigz });
     // COMPAT: pigz passes over links for -t and -l as well.
     let symbolic = !wish.args.force && !wish.args.stdout;
     manners(wish).refuses = Refused { symbolic, ..Refused::default() };
     Ok(())
 }
+
+const QUESTION: OverwriteQuestion = OverwriteQuestion {
+    asked: |_, output| format!("{output} exists -- overwrite (y/n)? "),
+    refused: |manners, output| format!("{}: skipping: {output} exists\n", manners.name),
+    code: 1,
+    needs_terminal: true,
+};
 
 fn voice(manners: &Manners, event: &Event<'_>) -> Said {
     let name = &manners.name;

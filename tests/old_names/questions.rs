@@ -1,0 +1,54 @@
+//! Questions on a terminal before a file is replaced: the real tool and ours, each on a terminal of its own.
+
+use crate::place::{Place, binary};
+use std::path::Path;
+use testkit::program::{TestProgram, left_out};
+
+/// What was printed and answered on a terminal, with the exit code and the files that were there afterwards.
+fn on_terminal(line: &str, answers: &str, links: Option<&Path>) -> String {
+    let place = Place::new();
+    let script = TestProgram::find("script").expect("it was there").in_directory(place.directory());
+    let path = std::env::var("PATH").expect("a path");
+    let path = links.map_or(path.clone(), |links| format!("{}:{path}", links.display()));
+    place.write(
+        "line",
+        format!(
+            "printf aaaaaaaaaaaaaaaa > a; echo old > a.gz; echo old > a.lz4; echo old > a.bz2; {line}\necho exit $?"
+        ),
+    );
+    let script = script.with_variable("PATH", path).with_variable("LC_ALL", "C").with_variable("TERM", "dumb");
+    let ran = script.run(["-qec", "sh line", "/dev/null"], answers.as_bytes()).expect("it starts");
+    // Where a terminal echoes an answer depends on when it is typed, and questions are what is compared.
+    let printed = String::from_utf8_lossy(&ran.stdout).replace(['\r', '\n'], " ");
+    let words = printed.split(' ').filter(|word| !matches!(*word, "" | "y" | "n" | "yes"));
+    let old = ["a.gz", "a.lz4", "a.bz2"].map(|name| place.has(name) && place.read(name) == b"old\n");
+    format!("{} {old:?} {}", words.collect::<Vec<_>>().join(" "), place.has("a"))
+}
+
+#[test]
+fn tools_ask_on_a_terminal_as_they_did() {
+    if TestProgram::find("script").is_none() {
+        return left_out("there is no script(1)");
+    }
+    let links = Place::new();
+    let made = TestProgram::at(binary()).run([Path::new("links"), links.directory()], b"").expect("it starts");
+    made.stdout_of_success();
+    for (tool, line) in [
+        ("gzip", "gzip a"),
+        ("gzip", "gzip -q a"),
+        ("pigz", "pigz a"),
+        ("pigz", "pigz -q a"),
+        ("bzip2", "bzip2 a"),
+        ("lbzip2", "lbzip2 a"),
+        ("lz4", "lz4 -m a"),
+    ] {
+        if TestProgram::find(tool).is_none() {
+            left_out(&format!("{tool} is not installed"));
+            continue;
+        }
+        for answers in ["yes\n", "n\n"] {
+            let (real, ours) = (on_terminal(line, answers, None), on_terminal(line, answers, Some(links.directory())));
+            assert_eq!(ours, real, "{line} {answers:?}");
+        }
+    }
+}
