@@ -525,7 +525,14 @@ fn tell(context: &Context, job: &Job, lane: &Lane, closed: &LaneOutcome) {
             }
             let totals = report::sizes(&reported(&closed.totals), job.direction.is_compression());
             let keeps = lane.source == SourceFate::Keep || closed.remark == Some(Remark::EndsEarly);
-            let done = Event::Done { input, output, totals: &closed.totals, keeps, way, alone: job.lanes.len() == 1 };
+            let done = Event::Done {
+                input,
+                output,
+                totals: &closed.totals,
+                keeps,
+                way,
+                alone: job.lanes.len() + job.left_alone == 1,
+            };
             let told_at_end = job.lanes.len() == 1 && has_summary(context, job) && progress::is_shown(context);
             if !job.manners.say(context, &done) && !told_at_end {
                 context.messages.detail(NAME, &format!("{name}: {totals}"));

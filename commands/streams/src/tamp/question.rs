@@ -51,7 +51,7 @@ fn reads_stdin(args: &TampArgs) -> bool {
 }
 
 /// Asks and reads a line. What begins with `y` is a yes; no answer is a no.
-fn is_yes(question: &str) -> bool {
+pub fn is_yes(question: &str) -> bool {
     write(question);
     let mut answer = Vec::new();
     // LIMIT: nobody answers in more.

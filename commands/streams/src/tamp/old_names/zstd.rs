@@ -14,6 +14,7 @@ use super::options::{Complaint, Digits, Does, Opt, Table, Takes, accepted, flag,
 use super::{Family, Shows, Wish, manners, name_of, path};
 use crate::tamp::keep_up;
 use crate::tamp::manners::{Manners, OutputDirectory};
+use crate::tamp::question::OverwriteQuestion;
 use codec::admission::{BehindTheEnd, FormatAdmission, Oddities};
 use codec::error::CodecError;
 use codec::zstd_training::TrainingWay;
@@ -510,8 +511,18 @@ fn check_tuning(wish: &mut Wish) -> Result<(), String> {
     })
 }
 
+/// How it asks before a file is replaced.
+const QUESTION: OverwriteQuestion = OverwriteQuestion {
+    asked: |_, name| format!("zstd: {name} already exists; overwrite (y/n) ? "),
+    refused: |_, _| "Not overwritten  \n".to_owned(),
+    code: 1,
+    // COMPAT: `yes | zstd` answers, too.
+    needs_terminal: false,
+};
+
 /// How the run is to behave.
 fn settle_manners(wish: &mut Wish) {
+    wish.args.question = Some(QUESTION).filter(|_| wish.args.quiet == 0);
     let (force, to_stdout) = (wish.args.force, wish.args.stdout);
     let to_stdout = to_stdout || wish.args.files.is_empty();
     let unpacks = wish.unpacks();
@@ -557,7 +568,7 @@ fn complain(wish: &Wish, complaint: &Complaint) -> (String, u8) {
 
 /// Whether zstd puts no name before it.
 fn is_in_own_words(message: &str) -> bool {
-    [INCORRECT, ERROR, WARNING, "error: ", "error : ", "stdin is", "Aborting", "Proceed", "Concatenating"]
+    [INCORRECT, ERROR, WARNING, "error: ", "error : ", "stdin is", "Aborting", "Concatenating"]
         .iter()
         .any(|begin| message.starts_with(begin))
 }

@@ -2,11 +2,11 @@
 //! several inputs into one file are asked about. Opens no output (`tamp::gather` does).
 
 use super::super::{Wish, name_of};
-use super::{ERROR, say, shown_name};
+use super::{ERROR, say, say_notes, shown_name};
 use crate::tamp::manners::OutputDirectory;
 use crate::tamp::names::{self, LeftAlone};
+use crate::tamp::question;
 use mh_kit::failure::with_causes;
-use std::io::{IsTerminal, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use terminal::Verbosity;
@@ -139,22 +139,8 @@ fn ask(wish: &mut Wish) -> Result<(), String> {
     if wish.args.files.iter().any(|file| file == Path::new("-")) {
         return Err("stdin is an input - not proceeding.".to_owned());
     }
-    let question = "Proceed? (y/n): ";
-    let mut stdin = std::io::stdin().lock();
-    let is_asked = stdin.is_terminal();
-    if is_asked {
-        say(wish, Verbosity::Quiet, question);
-    }
-    let (mut first, mut byte) = (None, [0]);
-    while stdin.read(&mut byte).is_ok_and(|read| read == 1) && byte != *b"\n" {
-        first.get_or_insert(byte[0]);
-    }
-    match first {
-        Some(b'y' | b'Y') => Ok(()),
-        // In one line, where nobody has ended it by answering.
-        _ if is_asked => Err("Aborting... ".to_owned()),
-        _ => Err(format!("{question}Aborting... ")),
-    }
+    say_notes(wish);
+    if question::is_yes("Proceed? (y/n): ") { Ok(()) } else { Err("Aborting... ".to_owned()) }
 }
 
 /// Inputs whose outputs would have the same name in one directory.
