@@ -11,6 +11,8 @@ const FILES: &[Case] = &[
     says("echo y | zstd -f a b -o x; zstd -dc x | cmp -n 9000 - a"),
     says("echo y | zstd b a -o x"),
     says("echo n | zstd b a -o x"),
+    says("yes | zstd b a -o h1"),
+    says("printf 'y\\nn\\n' | zstd b a -o h1"),
     says("zstd -f --rm b a -o x"),
     says("zstd a"),
     says("zstd a b; echo y | zstd b a"),

@@ -291,7 +291,7 @@ fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failu
     lower_priority(context, &args.shared);
     let passed = PassedDigests::new(&args.digest);
     let output = args.output.as_deref().filter(|_| args.gathers);
-    let gathering = output.map(|path| gather::begin(context, &mut job, path, args.force)).transpose()?;
+    let gathering = output.map(|path| gather::begin(context, args, &mut job, path)).transpose()?;
     let finished = carry_out(context, &job, &args.shared, passed.as_ref());
     if let Some(gathering) = gathering.filter(|_| finished.leaves_sound_output(&job)) {
         gathering.finish(&job.manners)?;

@@ -1,9 +1,11 @@
 //! Several inputs into one named file, one behind another, as zstd's -o takes them: the file is opened here, its lanes write to it in
 //! their order, and it gets its name when they are done. Nothing of it is left where an input turned out damaged.
 
+use super::TampArgs;
 use super::manners::Manners;
 use super::names::is_special;
 use super::plan::Job;
+use super::question::is_yes;
 use codec::lane::LaneOutput;
 use files::staged_file::{Readers, Replace, StagedFile};
 use mh_kit::context::Context;
@@ -22,26 +24,36 @@ pub struct Gathering {
 }
 
 /// Opens the output and gives it to all lanes.
-pub fn begin(context: &Context, job: &mut Job, path: &Path, force: bool) -> Result<Gathering, Failure> {
+pub fn begin(context: &Context, args: &TampArgs, job: &mut Job, path: &Path) -> Result<Gathering, Failure> {
     let name = terminal::printable(&path.to_string_lossy()).into_owned();
     let failure = |error: &io::Error| wrong(&job.manners, &name, &with_causes(error));
+    let mut replace = if args.force { Replace::Yes } else { Replace::Never };
     let (file, staged) = if is_special(path) {
         (File::options().write(true).open(path).map_err(|error| failure(&error))?, None)
     } else {
-        if !force && std::fs::symlink_metadata(path).is_ok() {
-            let text = format!("{}: {name} already exists; not overwritten  ", job.manners.name);
-            return Err(Failure::InWordsOfOthers { text, code: 1 });
+        if !args.force && std::fs::symlink_metadata(path).is_ok() {
+            ask(args, &name)?;
+            replace = Replace::Yes;
         }
-        let staged =
-            StagedFile::create(path, Readers::AsOfAnyFile, &context.unfinished).map_err(|error| failure(&error))?;
+        let staged = StagedFile::create(path, Readers::AsOfAnyFile, &context.unfinished);
+        let staged = staged.map_err(|error| failure(&error))?;
         (staged.file().try_clone().map_err(|error| failure(&error))?, Some(staged))
     };
     let file = Arc::new(file);
     for lane in job.lanes.iter_mut().filter(|lane| lane.output == LaneOutput::Stdout) {
         lane.output = LaneOutput::Open(Arc::clone(&file));
     }
-    let replace = if force { Replace::Yes } else { Replace::Never };
     Ok(Gathering { staged, replace, name })
+}
+
+/// Whether a file that exists may be replaced.
+fn ask(args: &TampArgs, name: &str) -> Result<(), Failure> {
+    let text = match args.question {
+        Some(question) if is_yes(&(question.asked)(&args.manners, name)) => return Ok(()),
+        Some(question) => (question.refused)(&args.manners, name).trim_end().to_owned(),
+        None => format!("{}: {name} already exists; not overwritten  ", args.manners.name),
+    };
+    Err(Failure::InWordsOfOthers { text, code: 1 })
 }
 
 fn wrong(manners: &Manners, name: &str, cause: &str) -> Failure {
