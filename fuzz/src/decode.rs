@@ -55,12 +55,13 @@ pub fn encode_in_parts(name: &str, plain: &[u8], level: i32) -> Vec<u8> {
     let options = options(level, UnitLayout::ParallelUnits);
     let mut encoder = format(name).encoder(&options).expect("valid options");
     let mut tail = format(name).tail(&options);
-    let (mut file, mut packed) = (format(name).head(&options), ByteBuffer::default());
+    let (mut file, mut packed) = (format(name).head_of(&options, None), ByteBuffer::default());
+    tail.head(&file);
     for part in plain.chunks(1000 + 7 * piece_bytes(plain)) {
         encoder.encode(part, &mut packed, &mut Pause::never()).expect("any bytes can be packed");
         assert!(packed.len() <= format(name).compressed_bound(part.len()), "the bound must hold");
         tail.unit(packed.content(), part.len() as u64);
-        file.extend_from_slice(packed.content());
+        file.extend_from_slice(&packed.content()[..packed.len() - format(name).note_bytes()]);
     }
     file.extend(tail.finish());
     file

@@ -128,6 +128,16 @@ pub fn z() -> Vec<Vec<u8>> {
     vec![packed(0x90, &codes[..200]), packed(0x10, &codes[..200]), packed(0x90, &cleared), packed(0x8c, &codes)]
 }
 
+/// zlib streams of one piece and of several.
+pub fn zlib() -> Vec<Vec<u8>> {
+    plain().iter().map(|plain| encode_in_parts("zlib", plain, 6)).collect()
+}
+
+/// zip archives of one entry.
+pub fn zip() -> Vec<Vec<u8>> {
+    plain().iter().map(|plain| encode_in_parts("zip", plain, 6)).collect()
+}
+
 /// .z files of pack: a skewed tree, and one in which all bytes have codes of eight bits but the last, which shares its place with the end.
 pub fn pack() -> Vec<Vec<u8>> {
     let small = vec![0x1f, 0x1e, 0, 0, 0, 4, 3, 1, 1, 0, b'a', b'b', b'c', 0b1011_0000, 0b0100_0000];

@@ -43,6 +43,8 @@ pub mod tar_index;
 pub mod tar_reader;
 pub mod xz_container;
 pub mod z_container;
+pub mod zip_container;
+pub mod zlib_container;
 pub mod zstd_container;
 
 use crate::{job_seeds, seeds};
@@ -67,6 +69,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "lzip_container", run: lzip_container::run, seeds: seeds::lz },
     Target { name: "lzma_container", run: lzma_container::run, seeds: seeds::lzma },
     Target { name: "z_container", run: z_container::run, seeds: seeds::z },
+    Target { name: "zip_container", run: zip_container::run, seeds: seeds::zip },
+    Target { name: "zlib_container", run: zlib_container::run, seeds: seeds::zlib },
     Target { name: "pack_container", run: pack_container::run, seeds: seeds::pack },
     Target { name: "kernel_text", run: kernel_text::run, seeds: kernel_text::seeds },
     Target { name: "kernel_types", run: kernel_types::run, seeds: kernel_types::seeds },

@@ -4,6 +4,13 @@ use super::{Case, Family, ends, says};
 
 const BZIP2: &[Case] = &[
     says("bzip2 a"),
+    says("BZIP2=-k bzip2 b; BZIP='-k -f' bzip2 b"),
+    says("BZIP2=b bzip2 -k"),
+    says("BZIP2=-d BZIP=-k bzip2 lone.bz2"),
+    says("bzip2 -sk b; head -c 4 b.bz2"),
+    says("bzip2 -s -9 -kc b | head -c 4; bzip2 -s1kc b | head -c 4"),
+    says("bunzip2 -z b; bzip2 -d -z a; bzcat -z h1 2>&1 | head -c 4"),
+    says("bzip2 -dsc lone.bz2"),
     says("bzip2 b"),
     says("bzip2 -f a"),
     says("bzip2 -k b"),

@@ -149,6 +149,13 @@ const PIGZ: &[Case] = &[
     says("(echo a | pigz; echo plain) > m.gz; pigz -cdf m.gz; pigz -cd m.gz"),
     says("(echo a | pigz; head -c 700 /dev/zero) | pigz -cdf"),
     says("pigz -c /sys/class/net/lo/mtu | pigz -cd"),
+    says("pigz -z b; pigz -dc b.zz | cksum"),
+    says("pigz -zk b; pigz -z b.zz; pigz -t b.zz; pigz -d b.zz; pigz -dk b"),
+    says("pigz -kK b; pigz -K b.zip; pigz -dc b.zip | cksum; rm b; pigz -d b.zip; cksum b"),
+    says("pigz -z < b | pigz -dc | cmp - b; pigz -K < b | pigz -dc | cmp - b"),
+    says("pigz -zc b | head -c 300 | pigz -dc > out; rm out"),
+    says("pigz -z11 -k b; pigz -z0 -kf b; pigz -t b.zz"),
+    says("pigz -z empty; pigz -K a; pigz -t empty.zz a.zip"),
     says("pigz -S z -k b; pigz -d -S z b; rm b; pigz -d -S z b"),
     says("touch -d @-1 b; pigz b"),
     says("GZIP=-k pigz b"),
@@ -245,5 +252,40 @@ fn what_stands_behind_members_comes_out_with_one_hand_and_with_two() {
         assert!(run("zstd", &[&hands, "-dc", "mixed.zst"]) == [&one[..], &one, &one].concat(), "zstd {hands}");
         let passed_on = run("zstd", &[&hands, "-dcf", "plain-behind.zst"]);
         assert!(passed_on == [&one[..], &one, &plain].concat(), "zstd {hands} -f");
+    }
+}
+
+/// One stream in each, made of pieces: the real pigz and other readers of these formats read them, and ours read theirs.
+#[test]
+fn zlib_streams_and_zip_archives_go_both_ways() {
+    let Some(pigz) = TestProgram::find("pigz") else { return left_out("pigz is not installed") };
+    let place = Place::new();
+    let made = TestProgram::at(crate::place::binary()).in_directory(place.directory()).run(["links", "bin"], b"");
+    made.expect("it starts").stdout_of_success();
+    let (ours, theirs) = (TestProgram::at(place.path("bin/pigz")), pigz);
+    let run = |program: &TestProgram, line: &[&str], input: &[u8]| {
+        program.clone().in_directory(place.directory()).run(line, input).expect("it starts").stdout_of_success()
+    };
+    for plain in [testkit::data::mixed(3_300_000, 4), testkit::data::random(70_000, 4), b"x".to_vec(), Vec::new()] {
+        for format in ["-z", "-K"] {
+            for level in ["-0", "-1", "-9"] {
+                let packed = run(&ours, &[format, level, "-c"], &plain);
+                assert!(run(&theirs, &["-dc"], &packed) == plain, "{format} {level} by pigz");
+                assert!(run(&ours, &["-dc"], &packed) == plain, "{format} {level} by us");
+                assert!(run(&ours, &["-p", "1", format, level, "-c"], &plain) == packed, "the same on one core");
+                let packed = run(&theirs, &[format, level, "-c"], &plain);
+                assert!(run(&ours, &["-dc"], &packed) == plain, "{format} {level} of pigz");
+            }
+        }
+        place.write("plain", &plain);
+        run(&ours, &["-kfK", "plain"], b"");
+        if let Some(unzip) = TestProgram::find("unzip") {
+            assert!(run(&unzip, &["-p", "plain.zip", "plain"], b"") == plain, "by unzip");
+        }
+        let mut damaged = run(&ours, &["-zc"], &plain);
+        let last = damaged.len() - 1;
+        damaged[last] ^= 1;
+        let outcome = ours.run(["-dc"], &damaged).expect("it starts");
+        assert_eq!(outcome.exit, Exit::Code(1), "its check is compared");
     }
 }

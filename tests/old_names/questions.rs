@@ -33,20 +33,24 @@ fn tools_ask_on_a_terminal_as_they_did() {
     let links = Place::new();
     let made = TestProgram::at(binary()).run([Path::new("links"), links.directory()], b"").expect("it starts");
     made.stdout_of_success();
-    for (tool, line) in [
-        ("gzip", "gzip a"),
-        ("gzip", "gzip -q a"),
-        ("pigz", "pigz a"),
-        ("pigz", "pigz -q a"),
-        ("bzip2", "bzip2 a"),
-        ("lbzip2", "lbzip2 a"),
-        ("lz4", "lz4 -m a"),
+    let both = &["yes\n", "n\n"][..];
+    for (tool, line, answers) in [
+        ("gzip", "gzip a", both),
+        ("gzip", "gzip -q a", both),
+        ("pigz", "pigz a", both),
+        ("pigz", "pigz -q a", both),
+        ("bzip2", "bzip2 a", both),
+        ("lbzip2", "lbzip2 a", both),
+        ("lz4", "lz4 -m a", both),
+        // Sizes differ, and are printed.
+        ("lz4", "lz4 a a.lz4", &["n\n"]),
+        ("lz4", "lz4 a a.lz4 2> err; rm err", &["y\n"]),
     ] {
         if TestProgram::find(tool).is_none() {
             left_out(&format!("{tool} is not installed"));
             continue;
         }
-        for answers in ["yes\n", "n\n"] {
+        for &answers in answers {
             let (real, ours) = (on_terminal(line, answers, None), on_terminal(line, answers, Some(links.directory())));
             assert_eq!(ours, real, "{line} {answers:?}");
         }

@@ -172,7 +172,7 @@ pub struct TampArgs {
     #[arg(long, value_name = "ALGO", value_delimiter = ',', value_parser = digests::parse, conflicts_with = "list", hide_short_help = true)]
     pub digest: Vec<Algorithm>,
 
-    /// zst: use FILE as a dictionary; decompression needs the same FILE
+    /// zst, lz4: use FILE as a dictionary; decompression needs the same FILE
     #[arg(short = 'D', long, value_name = "FILE", hide_short_help = true)]
     pub dictionary: Option<PathBuf>,
 
@@ -235,6 +235,10 @@ pub struct TampArgs {
     /// Whether standard input may be listed, where an old name allows it: a stream is used up by it.
     #[arg(skip)]
     pub lists_stdin: bool,
+
+    /// Whether lz4 files are legacy frames, where an old name asks for them.
+    #[arg(skip)]
+    pub legacy_blocks: bool,
 
     /// Whether a list needs the check of the uncompressed data.
     #[arg(skip)]

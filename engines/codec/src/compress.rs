@@ -318,8 +318,9 @@ impl Stages for Compression<'_> {
 
     fn place(&self, sink: &CompressSink, chunk: &mut CompressChunk) -> Result<(), CodecError> {
         let mut fold = sink.fold.lock();
-        if let Some(origin) = fold.origin.take() {
-            self.format.tell_origin(&origin, &mut chunk.compressed);
+        let origin = fold.origin.take();
+        if let Some(origin) = &origin {
+            self.format.tell_origin(origin, &mut chunk.compressed);
         }
         // ORDER: places are given out in order, under the lock of the fold.
         if sink.ends_early.load(Ordering::Relaxed)
@@ -328,15 +329,19 @@ impl Stages for Compression<'_> {
             return self.drop_chunk(sink, &fold, chunk);
         }
         sink.ends_early.store(chunk.missing_bytes > 0, Ordering::Relaxed);
-        let packed_bytes = chunk.compressed.len() as u64;
-        chunk.head = if fold.offset == 0 { self.format.head(&self.options) } else { Vec::new() };
-        chunk.spot = sink.output.place(fold.offset, chunk.head.len() + chunk.compressed.len())?;
-        fold.offset += chunk.head.len() as u64 + packed_bytes;
+        chunk.head = Vec::new();
+        if fold.offset == 0 {
+            chunk.head = self.format.head_of(&self.options, origin.as_ref());
+            fold.tail.head(&chunk.head);
+        }
         fold.totals.bytes_in += chunk.plain_bytes;
         if !chunk.is_encoded {
             fold.totals.units += 1;
             fold.tail.unit(chunk.compressed.content(), chunk.plain_bytes);
+            chunk.compressed.truncate(chunk.compressed.len().saturating_sub(self.format.note_bytes()));
         }
+        chunk.spot = sink.output.place(fold.offset, chunk.head.len() + chunk.compressed.len())?;
+        fold.offset += (chunk.head.len() + chunk.compressed.len()) as u64;
         Ok(())
     }
 

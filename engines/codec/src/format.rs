@@ -49,7 +49,7 @@ pub struct EncodeOptions {
     pub layout: UnitLayout,
     /// End units where the content says so, not at fixed lengths: see `content_borders`.
     pub is_rsyncable: bool,
-    /// What data may refer to before their own begin: the same must be given when decoding (zst).
+    /// What data may refer to before their own begin: the same must be given when decoding (zst, lz4).
     pub dictionary: Option<&'static [u8]>,
     /// Binary logarithm of the match window, where the format has a choice and it was asked for.
     pub window_log: Option<u32>,
@@ -103,6 +103,8 @@ pub enum UnitLayout {
     Bgzf,
     /// One unit for the whole input.
     SingleUnit,
+    /// lz4's format before frames: blocks of 8 MiB without a check.
+    LegacyBlocks,
 }
 
 /// What may be held in memory for one unit while decoding; larger units are decoded as a stream instead.
@@ -115,7 +117,7 @@ pub struct DecodeLimits {
     pub unit_held_bytes: u64,
     /// Largest window that a stream may ask for.
     pub window_bytes: u64,
-    /// What frames may refer to that were made with a dictionary (zst).
+    /// What frames may refer to that were made with a dictionary (zst, lz4).
     pub dictionary: Option<&'static [u8]>,
     /// What each frame may refer to as if it stood right before its content: patches (zst).
     pub prefix: Option<&'static [u8]>,
@@ -172,6 +174,14 @@ pub trait Format: Send + Sync {
     }
     /// What follows the last unit.
     fn tail(&self, options: &EncodeOptions) -> Box<dyn Tail>;
+    /// Bytes at the end of each encoded unit that its [`Tail`] alone needs: they are not written.
+    fn note_bytes(&self) -> usize {
+        0
+    }
+    /// What stands before the first unit of a file of which something is known.
+    fn head_of(&self, options: &EncodeOptions, _origin: Option<&Origin>) -> Vec<u8> {
+        self.head(options)
+    }
     /// What stands before the first unit; nothing in most formats.
     fn head(&self, _options: &EncodeOptions) -> Vec<u8> {
         Vec::new()
@@ -235,7 +245,9 @@ pub trait StreamEncoder: Send {
 
 /// Learns the sizes of all units in order and writes what follows the last one.
 pub trait Tail: Send {
-    /// A unit was put in its place.
+    /// What stands before the first unit was put in its place.
+    fn head(&mut self, _head: &[u8]) {}
+    /// A unit was put in its place, with the note behind it where the format has one.
     fn unit(&mut self, compressed: &[u8], plain_bytes: u64);
     /// The bytes after the last unit.
     fn finish(&mut self) -> Vec<u8>;

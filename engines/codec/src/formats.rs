@@ -2,6 +2,7 @@
 
 pub mod bzip2;
 pub mod compress;
+mod deflate_pieces;
 pub mod gzip;
 pub mod lz4;
 pub mod lzip;
@@ -9,4 +10,6 @@ pub mod lzma;
 pub mod pack;
 pub(crate) mod skippable;
 pub mod xz;
+pub mod zip;
+pub mod zlib;
 pub mod zstd;

@@ -12,6 +12,8 @@ use crate::formats::lzma::Lzma;
 use crate::formats::pack::Pack;
 use crate::formats::skippable;
 use crate::formats::xz::Xz;
+use crate::formats::zip::Zip;
+use crate::formats::zlib::Zlib;
 use crate::formats::zstd::Zstd;
 
 /// All formats; the first is the default.
@@ -20,14 +22,19 @@ pub fn formats() -> &'static [&'static dyn Format] {
     &[&Zstd, &Gzip, &Bzip2, &Lz4, &Xz, &Lzip, &Compress, &Pack, &Lzma]
 }
 
+/// Formats of which two bytes tell, or which are archives: known to whoever asks for them by name.
+const FORMATS_BY_NAME: &[&dyn Format] = &[&Zlib, &Zip];
+
 /// The format called `name`, or named after the tool of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Format> {
-    formats().iter().copied().find(|format| format.facts().name == name || format.facts().tool == name)
+    let all = formats().iter().chain(FORMATS_BY_NAME).copied();
+    all.into_iter().find(|format| format.facts().name == name || format.facts().tool == name)
 }
 
 /// The format whose files begin like `head`. Content decides; names lie.
-fn by_content(head: &[u8]) -> Option<&'static dyn Format> {
-    formats().iter().copied().find(|format| format.recognises(head))
+fn by_content(head: &[u8], names: &[&str]) -> Option<&'static dyn Format> {
+    let asked_for = FORMATS_BY_NAME.iter().filter(|format| names.contains(&format.facts().name));
+    formats().iter().chain(asked_for).copied().find(|format| format.recognises(head))
 }
 
 /// Whether `format` is one of those called `names`; of none called means of all.
@@ -62,8 +69,8 @@ pub(crate) fn recognise_among(
             // Nothing but skippable frames, or too many of them in a pipe.
             Some(_) => return Ok(skips().unwrap_or(formats()[0])),
             None if distance > 0 && head.is_empty() => return Ok(skips().unwrap_or(formats()[0])),
-            None if distance > 0 => return Ok(by_content(head).or_else(skips).unwrap_or(formats()[0])),
-            None => return by_content(head).ok_or(CodecError::NotRecognised(Unrecognised::Foreign)),
+            None if distance > 0 => return Ok(by_content(head, names).or_else(skips).unwrap_or(formats()[0])),
+            None => return by_content(head, names).ok_or(CodecError::NotRecognised(Unrecognised::Foreign)),
         }
     }
 }

@@ -7,6 +7,7 @@ mod deflate_lists;
 mod gzip;
 mod introduction;
 mod lz4;
+mod lz4_benchmark;
 mod options;
 mod pigz;
 mod xz;
@@ -124,6 +125,10 @@ pub struct Wish {
     notes: Vec<String>,
     /// What only zstd's options say.
     zstd: zstd::ZstdWish,
+    /// Whether little memory is to do.
+    small: bool,
+    /// Levels and time of a benchmark.
+    benchmark: lz4_benchmark::Benchmark,
 }
 
 /// What is printed instead of working.
@@ -133,6 +138,7 @@ enum Shows {
     Version,
     Licence,
     Memory,
+    Benchmark,
 }
 
 impl Wish {
@@ -154,6 +160,8 @@ impl Wish {
             format: None,
             notes: Vec::new(),
             zstd: zstd::ZstdWish::default(),
+            small: false,
+            benchmark: lz4_benchmark::Benchmark::default(),
         }
     }
 
@@ -191,6 +199,9 @@ fn run(name: &'static str, words: Vec<OsString>) -> Result<Outcome, Failure> {
     if let Some(version) = zstd::version_of(&wish) {
         print(version)?;
         return Ok(Outcome::Done);
+    }
+    if wish.shows == Some(Shows::Benchmark) {
+        return lz4_benchmark::run(&wish);
     }
     if let Some(shows) = wish.shows {
         let text = shown(old, shows, &context);
@@ -231,6 +242,10 @@ fn read_all(old: &OldName, wish: &mut Wish, words: Vec<OsString>) -> Result<(), 
         let words = value.as_bytes().split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let allowed = old.family.allowed.filter(|allowed| allowed.variable == *name);
         read(table, wish, words.map(|word| OsString::from_vec(word.to_vec())).collect(), allowed)?;
+        // COMPAT: bzip2 takes files from there too.
+        if name.ends_with("BZIP2") || *name == "BZIP" {
+            continue;
+        }
         // Options only: what else stands there is no file, and gzip says so.
         let others = std::mem::take(&mut wish.args.files);
         if let (Some(other), true) = (others.first(), *name == "GZIP") {
@@ -247,6 +262,7 @@ fn shown(old: &OldName, shows: Shows, context: &Context) -> String {
         Shows::Version => format!("{line}\n"),
         Shows::Licence => format!("{line}\nlicensed under MIT or Apache-2.0, as you choose\n"),
         Shows::Memory => memory_information(context),
+        Shows::Benchmark => String::new(),
         Shows::Help => {
             let (begin, help) = (introduction::help_begins(old.name), old.family.help.trim_start_matches('\n'));
             format!(

@@ -261,8 +261,8 @@ pub fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
             facts.name
         )));
     }
-    if args.dictionary.is_some() && facts.name != "zst" {
-        return Err(usage("-D is for zst"));
+    if args.dictionary.is_some() && !matches!(facts.name, "zst" | "lz4") {
+        return Err(usage("-D is for zst and lz4"));
     }
     let layout = match (args.bgzf, args.single_frame || args.long.is_some() || args.zst.needs_one_frame()) {
         (true, _) if facts.name != "gz" => {
@@ -271,6 +271,7 @@ pub fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         (_, true) if facts.name != "zst" => {
             return Err(usage("--single-frame and --long are for zst"));
         }
+        _ if args.legacy_blocks => UnitLayout::LegacyBlocks,
         (true, _) => UnitLayout::Bgzf,
         _ if facts.unit_name == "stream" => UnitLayout::SingleUnit,
         (_, true) => UnitLayout::SingleUnit,

@@ -107,7 +107,9 @@ pub fn explain_format(direction: &Direction, reason: &str, plan: &mut Plan) {
     let units = match options.layout {
         UnitLayout::SingleUnit => format!("one {}", facts.unit_name),
         UnitLayout::Bgzf => "BGZF blocks".to_owned(),
-        UnitLayout::ParallelUnits => format!("{}s of {}", facts.unit_name, chunk_size(direction.chunk_bytes())),
+        UnitLayout::ParallelUnits | UnitLayout::LegacyBlocks => {
+            format!("{}s of {}", facts.unit_name, chunk_size(direction.chunk_bytes()))
+        }
     };
     let Some(levels) = keep_up else {
         plan.choose("format", format!("{} {units}, level {}", facts.name, options.level), reason);

@@ -58,7 +58,7 @@ impl Format for Gzip {
     fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
         match options.layout {
             UnitLayout::Bgzf => encode::BGZF_BLOCKS_A_CHUNK * encode::BGZF_UNCOMPRESSED_BYTES,
-            UnitLayout::ParallelUnits | UnitLayout::SingleUnit => MEMBER_BYTES,
+            _ => MEMBER_BYTES,
         }
     }
 
@@ -78,14 +78,14 @@ impl Format for Gzip {
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
         Ok(match options.layout {
             UnitLayout::Bgzf => Box::new(encode::BgzfEncoder::new(options.level)),
-            UnitLayout::ParallelUnits | UnitLayout::SingleUnit => Box::new(encode::MemberEncoder::new(options.level)),
+            _ => Box::new(encode::MemberEncoder::new(options.level)),
         })
     }
 
     fn tail(&self, options: &EncodeOptions) -> Box<dyn Tail> {
         Box::new(match options.layout {
             UnitLayout::Bgzf => FixedTail(encode::BGZF_END.to_vec()),
-            UnitLayout::ParallelUnits | UnitLayout::SingleUnit => FixedTail::default(),
+            _ => FixedTail::default(),
         })
     }
 

@@ -10,7 +10,9 @@ mod kernel;
 mod offsets;
 
 use crate::error::CodecError;
-use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, Tail};
+use crate::format::{
+    Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, Tail, UnitLayout,
+};
 
 /// The format.
 #[derive(Debug)]
@@ -41,8 +43,11 @@ impl Format for Lz4 {
         true
     }
 
-    fn chunk_bytes(&self, _options: &EncodeOptions) -> usize {
-        encode::FRAME_BYTES
+    fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
+        match options.layout {
+            UnitLayout::LegacyBlocks => container::LEGACY_BLOCK_BYTES as usize,
+            _ => encode::FRAME_BYTES,
+        }
     }
 
     fn compressed_bound(&self, plain_bytes: usize) -> usize {
@@ -58,7 +63,15 @@ impl Format for Lz4 {
     }
 
     fn encoder(&self, options: &EncodeOptions) -> Result<Box<dyn Encoder>, CodecError> {
-        Ok(Box::new(encode::Lz4FrameEncoder::new(options.level)))
+        Ok(match options.layout {
+            UnitLayout::LegacyBlocks => Box::new(encode::Lz4LegacyEncoder::new(options.level)),
+            _ => Box::new(encode::Lz4FrameEncoder::new(options.level, options.dictionary)),
+        })
+    }
+
+    fn head(&self, options: &EncodeOptions) -> Vec<u8> {
+        let is_legacy = options.layout == UnitLayout::LegacyBlocks;
+        if is_legacy { container::LEGACY_MAGIC.to_vec() } else { Vec::new() }
     }
 
     fn tail(&self, _options: &EncodeOptions) -> Box<dyn Tail> {
@@ -69,7 +82,7 @@ impl Format for Lz4 {
         Box::new(cut::Lz4BlockCutter::new(limits))
     }
 
-    fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
-        Box::new(decode::UnitDecoder)
+    fn decoder(&self, limits: &DecodeLimits) -> Box<dyn Decoder> {
+        Box::new(decode::UnitDecoder::new(limits.dictionary))
     }
 }

@@ -77,7 +77,7 @@ impl Format for Zstd {
     fn stream_encoder(&self, options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError> {
         match options.layout {
             UnitLayout::SingleUnit => Ok(Some(Box::new(encode::FrameStreamEncoder::new(options)?))),
-            UnitLayout::ParallelUnits | UnitLayout::Bgzf => Ok(None),
+            UnitLayout::ParallelUnits | UnitLayout::Bgzf | UnitLayout::LegacyBlocks => Ok(None),
         }
     }
 

@@ -44,6 +44,7 @@ const HELP: &str = "
   -k             keep the files
   -n N           lbzip2: use at most N cores (default: all)
   -q, -v         say less, say more
+  -s             use little memory: one core, blocks of 200 kB at most
   -1 to -9       blocks of 100 to 900 kB (default -9)
 ";
 
@@ -63,7 +64,7 @@ const OPTIONS: &[Opt] = &[
     flag("v verbose", |wish| (wish.args.quiet, wish.args.verbose) = (0, wish.args.verbose + 1)),
     flag("fast", |wish| wish.level = Some(1)),
     flag("best", |wish| wish.level = Some(9)),
-    accepted("s small"),
+    flag("s small", |wish| wish.small = true),
     accepted("repetitive-fast"),
     accepted("repetitive-best"),
 ];
@@ -106,10 +107,16 @@ fn begin(wish: &mut Wish) {
 
 fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     super::take_format(wish, "bz2")?;
+    if wish.small {
+        wish.args.shared.hands = Some(1);
+        // COMPAT: blocks of 200 kB at most; lbzip2 takes them as they are.
+        let least = if wish.called == "lbzip2" { 9 } else { 2 };
+        wish.level = Some(wish.level.unwrap_or(9).min(least));
+    }
     super::clamp_level(wish, wish.level);
     wish.settle_sources(false);
     let (force, to_stdout, unpacks) = (wish.args.force, wish.args.stdout, wish.unpacks());
-    if unpacks && !to_stdout && !wish.args.test {
+    if unpacks && !to_stdout && !wish.args.test && wish.called != "lbzip2" {
         note_guesses(wish);
     }
     let refuses = !force && wish.replaces_files();
@@ -170,10 +177,12 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
         Event::Odd { .. } | Event::End { .. } => Said::nothing(),
         Event::Done { input, totals, way, .. } => {
             let input = input_of(input, "(stdin)");
+            // COMPAT: as wide as the name of standard input at least.
+            let pad = "(stdin)".len().saturating_sub(input.len());
             let text = match way {
-                Way::Compress => format!("  {input}: {}", ratio(totals)),
-                Way::Decompress => format!("  {input}: done"),
-                Way::Test => format!("  {input}: ok"),
+                Way::Compress => format!("  {input}: {:pad$}{}", "", ratio(totals)),
+                Way::Decompress => format!("  {input}: {:pad$}done", ""),
+                Way::Test => format!("  {input}: {:pad$}ok", ""),
             };
             Said::aloud(Verbosity::Verbose, text)
         }
@@ -210,8 +219,15 @@ fn left_alone(path: &str, why: &LeftAlone) -> String {
 fn failed(input: &str, output: &str, error: &CodecError, way: Way) -> (u8, String) {
     match error {
         CodecError::Exists { path } => (1, format!("Output file {} already exists.", name_of(path))),
+        CodecError::Open(cause) if way == Way::Test => {
+            (1, format!("Can't open input {input}: {}.", kernel_words(cause)))
+        }
         CodecError::Open(cause) => (1, format!("Can't open input file {input}: {}.", kernel_words(cause))),
         CodecError::Directory => (1, format!("Input file {input} is a directory.")),
+        CodecError::Write { cause, .. } => {
+            let reason = format!("{{name}}: {}\n{}", kernel_words(cause), files(input, output));
+            (1, format!("\n{{name}}: I/O or other error, bailing out.  Possible reason follows.\n{reason}"))
+        }
         CodecError::NotRecognised(Unrecognised::Foreign) if way == Way::Test => {
             (2, format!("{input}: bad magic number (file not created by bzip2)"))
         }
@@ -256,6 +272,10 @@ fn voice_of_lbzip2(_manners: &Manners, event: &Event<'_>) -> Said {
             let why = match error {
                 CodecError::Exists { path } => format!("open(\"{}\"): File exists", name_of(path)),
                 CodecError::Open(cause) => format!("lstat(): {}", kernel_words(cause)),
+                CodecError::Write { path, cause, .. } => {
+                    let output = super::gzip::written(path, "stdout");
+                    return Said::wrong(1, format!("lbzip2: {output}: write(): {}", kernel_words(cause)));
+                }
                 CodecError::NotRecognised(_) => {
                     return Said::wrong(1, format!("lbzip2: \"{input}\": not a valid bzip2 file"));
                 }

@@ -120,7 +120,10 @@ fn pigz_row(before: &str, row: &Row) -> String {
     let name = match told {
         Some(name) => printable(&name).into_owned(),
         None if row.name == "-" => "<stdin>".to_owned(),
-        None => uncompressed_name(&row.name),
+        None => {
+            let of_pigz = [".zz", ".zip"].iter().find_map(|ending| row.name.strip_suffix(ending));
+            of_pigz.map_or_else(|| uncompressed_name(&row.name), |name| printable(name).into_owned())
+        }
     };
     // COMPAT: header and trailer are not counted.
     let compressed = compressed.saturating_sub(framing_bytes(row));

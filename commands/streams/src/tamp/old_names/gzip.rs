@@ -252,10 +252,18 @@ fn failed(name: &str, input: &str, error: &CodecError) -> Said {
         CodecError::Open(cause) => kernel_words(cause),
         CodecError::NotRecognised(Unrecognised::Empty) => "unexpected end of file".to_owned(),
         CodecError::NotRecognised(_) => "not in gzip format".to_owned(),
+        CodecError::Write { path, cause, .. } => {
+            return Said::wrong(1, format!("{name}: {}: {}", written(path, "stdout"), kernel_words(cause)));
+        }
         CodecError::Damaged { defect, .. } => damage(defect),
         other => with_causes(other),
     };
     Said::wrong(1, format!("{name}: {input}: {why}"))
+}
+
+/// An output as messages about writing show it; `stdout` is what the tool calls standard output.
+pub(super) fn written(path: &Path, stdout: &str) -> String {
+    if path == Path::new("standard output") { stdout.to_owned() } else { name_of(path) }
 }
 
 fn damage(defect: &UnitDefect) -> String {

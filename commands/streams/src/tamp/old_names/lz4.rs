@@ -1,13 +1,14 @@
 //! lz4, unlz4, lz4cat: lz4's options, words and exit codes; sources are kept.
 //! Its second file is the output, unless -m says that all are inputs.
 
-use super::options::{Complaint, Digits, Does, Opt, Table, Takes, accepted, flag, is_of_number, number, refused};
-use super::{Family, Shows, Wish, hands, input_of, kernel_words, manners, name_of, path};
+use super::options::{Complaint, Digits, Does, Opt, Table, Takes, accepted, flag, is_of_number, number};
+use super::{Family, Shows, Wish, hands, input_of, kernel_words, lz4_benchmark, manners, name_of, path};
 use crate::tamp::manners::{Event, Manners, Said, Way};
 use crate::tamp::names::LeftAlone;
+use crate::tamp::question::OverwriteQuestion;
 use codec::admission::{BehindTheEnd, FormatAdmission, Oddities};
 use codec::error::{CodecError, UnitDefect, Unrecognised};
-use codec::lane::LaneOutput;
+use codec::lane::{LaneInput, LaneOutput};
 use mh_kit::context::Context;
 use mh_kit::failure::with_causes;
 use std::ffi::OsStr;
@@ -27,6 +28,9 @@ const HELP: &str = "
   -m             several inputs, each with its output beside it
   -q, -v         say less, say more
   -r             go through directories (with -m)
+  -l             write legacy frames, as Linux kernels read them
+  -D FILE        use FILE as a dictionary
+  -b N, -e N     measure levels N to N in memory, -i N seconds each
   -T N           use at most N cores (default: all)
 ";
 
@@ -53,7 +57,14 @@ const TABLE: Table = Table {
         Opt { names: "fast", takes: Takes::Run(is_of_number), does: Does::Take(fast) },
         Opt { names: "T threads", takes: Takes::Run(is_of_number), does: Does::Take(hands) },
         Opt { names: "B", takes: Takes::Run(is_of_block), does: Does::Take(block) },
-        Opt { names: "D", takes: Takes::NextWord, does: Does::Refuse(NO_DICTIONARY) },
+        Opt {
+            names: "D",
+            takes: Takes::NextWord,
+            does: Does::Take(|wish, file| {
+                wish.args.dictionary = Some(path(file));
+                Ok(())
+            }),
+        },
         accepted("no-crc"),
         accepted("no-frame-crc"),
         accepted("frame-crc"),
@@ -63,17 +74,20 @@ const TABLE: Table = Table {
         flag("no-sparse", |wish| wish.args.no_sparse = true),
         accepted("favor-decSpeed"),
         accepted("s"),
-        refused("l", "legacy frames are not written here; they are read without -l"),
-        Opt { names: "b e i", takes: Takes::Run(is_of_number), does: Does::Refuse(NO_BENCHMARK) },
+        flag("l", |wish| wish.args.legacy_blocks = true),
+        Opt { names: "b", takes: Takes::Run(IS_DIGIT), does: Does::Take(lz4_benchmark::first) },
+        Opt { names: "e", takes: Takes::Run(IS_DIGIT), does: Does::Take(lz4_benchmark::last) },
+        Opt { names: "i", takes: Takes::Run(IS_DIGIT), does: Does::Take(lz4_benchmark::seconds) },
     ],
     also: &[],
     digits: Digits::Number,
     abbreviates: false,
 };
 
-const NO_DICTIONARY: &str = "dictionaries are not read here yet";
-const NO_BENCHMARK: &str = "there is no benchmark here; --report tells the speed of a run";
-const INCORRECT: &str = "Incorrect parameters";
+/// Letters of the number behind a letter that others may follow.
+const IS_DIGIT: fn(u8) -> bool = |letter| letter.is_ascii_digit();
+
+pub(super) const INCORRECT: &str = "Incorrect parameters";
 
 fn is_of_block(letter: u8) -> bool {
     letter.is_ascii_digit() || b"DXI".contains(&letter)
@@ -92,6 +106,15 @@ fn fast(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
     wish.level = Some(-step.ok_or(INCORRECT)?);
     Ok(())
 }
+
+const NO_DICTIONARY: &str = "Error 27 : Dictionary error : could not open dictionary file ";
+
+const QUESTION: OverwriteQuestion = OverwriteQuestion {
+    asked: |_, output| format!("{output} already exists; do you want to overwrite (y/N) ? "),
+    refused: |_, _| "    not overwritten  \n".to_owned(),
+    code: 1,
+    needs_terminal: false,
+};
 
 fn begin(wish: &mut Wish) {
     *manners(wish) = Manners {
@@ -115,10 +138,18 @@ fn begin(wish: &mut Wish) {
 fn finish(wish: &mut Wish, context: &Context) -> Result<(), String> {
     super::take_format(wish, "lz4")?;
     super::clamp_level(wish, wish.level);
-    if wish.many {
+    wish.args.lists_stdin = true;
+    if let Some(file) = &wish.args.dictionary {
+        std::fs::File::open(file)
+            .map_err(|error| format!("{}: {} \n{NO_DICTIONARY}", name_of(file), kernel_words(&error)))?;
+    }
+    if wish.args.list {
+        manners(wish).voice = Some(voice_of_list);
+    } else if wish.many {
         manners(wish).voice = Some(voice_of_many);
     } else {
         place_one(wish, context)?;
+        wish.args.question = Some(QUESTION).filter(|_| wish.args.quiet == 0);
     }
     wish.settle_sources(true);
     let passes_on = wish.args.force && wish.passes_on == Some(true) && wish.unpacks() && !wish.args.test;
@@ -130,7 +161,7 @@ fn finish(wish: &mut Wish, context: &Context) -> Result<(), String> {
 fn place_one(wish: &mut Wish, context: &Context) -> Result<(), String> {
     let files = std::mem::take(&mut wish.args.files);
     if let Some(third) = files.get(2) {
-        return Err(format!("Error : {} won't be used ! Do you want multiple input files (-m) ?", name_of(third)));
+        return Err(format!("Error : {} won't be used ! Do you want multiple input files (-m) ? ", name_of(third)));
     }
     let mut files = files.into_iter();
     let Some(input) = files.next() else { return Ok(()) };
@@ -164,11 +195,12 @@ fn complain(_wish: &Wish, complaint: &Complaint) -> (String, u8) {
         Complaint::Unknown(option)
         | Complaint::Ambiguous(option, _)
         | Complaint::UnwantedValue(option)
-        | Complaint::NoValue(option) => format!("{INCORRECT} : {option}\n{hint}"),
+        | Complaint::NoValue(option) => format!("{INCORRECT}\n{} {hint}", name_of(option.as_ref())),
         Complaint::Uncompressed(message) if message == INCORRECT => format!("{INCORRECT}\n{hint}"),
         Complaint::Uncompressed(message) => message.clone(),
     };
-    (text, 1)
+    let code = if text.ends_with(NO_DICTIONARY) { 27 } else { 1 };
+    (text, code)
 }
 
 /// With one input the exit code tells what went wrong.
@@ -190,10 +222,21 @@ fn voice_of_one(_manners: &Manners, event: &Event<'_>) -> Said {
     }
 }
 
-/// With several it only tells that something did.
+/// With several, results are not printed.
 fn voice_of_many(_manners: &Manners, event: &Event<'_>) -> Said {
-    let said = said(event);
-    Said { code: said.code.min(1), ..said }
+    said(event)
+}
+
+/// Lists have messages of their own.
+fn voice_of_list(manners: &Manners, event: &Event<'_>) -> Said {
+    let why = |input: &LaneInput, why: &str| Said::wrong(1, format!("lz4: {}{why} ", input_of(input, "stdin")));
+    match event {
+        Event::Failed { input, error: CodecError::NotRecognised(_), .. } => why(input, ": File format not recognized"),
+        Event::Failed { input, error: CodecError::Open(_) | CodecError::Directory, .. } => {
+            why(input, " is not a regular file")
+        }
+        other => voice_of_many(manners, other),
+    }
 }
 
 fn said(event: &Event<'_>) -> Said {
@@ -216,7 +259,9 @@ fn said(event: &Event<'_>) -> Said {
 fn left_alone(path: &str, why: &LeftAlone) -> String {
     match why {
         LeftAlone::CompressedAlready { ending } => format!("{path} ends in {ending} already"),
-        LeftAlone::UnknownEnding => format!("Cannot determine an output filename from {path} "),
+        LeftAlone::UnknownEnding => {
+            format!("File extension doesn't match expected LZ4_EXTENSION (.lz4); will not process file: {path}")
+        }
         LeftAlone::Directory => format!("{path} is a directory "),
         LeftAlone::NotAFile => format!("{path} is not a regular file "),
         LeftAlone::SpecialMode(_) => format!("{path} has a mode that would be lost "),
@@ -236,7 +281,14 @@ fn failed(input: &str, error: &CodecError) -> Said {
         CodecError::NotRecognised(Unrecognised::Empty) => return Said::nothing(),
         CodecError::NotRecognised(_) => (44, "Error 44 : Unrecognized header : file cannot be decoded ".to_owned()),
         CodecError::Damaged { defect: UnitDefect::Truncated, .. } => (68, "Error 68 : Unfinished stream ".to_owned()),
-        CodecError::Damaged { defect, .. } => (66, format!("Error 66 : Decompression error : {defect} ")),
+        CodecError::Damaged { defect, .. } => {
+            let defect = match defect {
+                UnitDefect::Checksum { .. } => "ERROR_contentChecksum_invalid".to_owned(),
+                UnitDefect::Lz4 => "ERROR_decompressionFailed".to_owned(),
+                other => other.to_string(),
+            };
+            (66, format!("Error 66 : Decompression error : {defect} "))
+        }
         other => (1, format!("{input}: {} ", with_causes(other))),
     };
     Said::wrong(code, text)

@@ -1,7 +1,7 @@
 //! pigz, unpigz: gzip's ways with pigz's options and words; every failure is exit code 1, a wrong option 22.
-//! zlib and zip output is refused: only gz is written here.
+//! It writes and reads zlib streams and zip archives of one entry too.
 
-use super::options::{self, Complaint, Digits, Table, accepted, accepted_value, flag, refused, value};
+use super::options::{self, Complaint, Digits, Table, accepted, accepted_value, flag, value};
 use super::{Family, Shows, Wish, deflate_lists, gzip, input_of, kernel_words, manners, name_of, output_of};
 use crate::tamp::manners::{Event, Manners, PacksTwice, Refused, Said, Way};
 use crate::tamp::names::LeftAlone;
@@ -45,6 +45,7 @@ const HELP: &str = "
   -r             go through directories
   -S ENDING      ending to add or to take away
   -t             verify
+  -z, -K         write zlib's format (.zz), or a zip archive of one entry (.zip)
   -0 to -9, -11  large and fast to small and slow (default -6)
 ";
 
@@ -52,10 +53,17 @@ const TABLE: Table = Table {
     options: &[
         value("p processes", |wish, value| {
             let count = options::number(value).and_then(|count| usize::try_from(count).ok());
-            wish.args.shared.hands = Some(count.ok_or_else(|| wrong_number(value))?);
+            let count = count.ok_or_else(|| wrong_number(value))?;
+            if count == 0 {
+                return Err("invalid number of processes: 0".to_owned());
+            }
+            wish.args.shared.hands = Some(count);
             Ok(())
         }),
-        value("b blocksize", checked),
+        value("b blocksize", |_, value| {
+            let kibibytes = options::number(value).ok_or_else(|| wrong_number(value))?;
+            if kibibytes < 32 { Err("block size too small (must be >= 32K)".to_owned()) } else { Ok(()) }
+        }),
         value("I iterations", checked),
         value("J maxsplits", checked),
         accepted("i independent"),
@@ -81,19 +89,34 @@ const TABLE: Table = Table {
         flag("N name", |wish| wish.origin = Some(true)),
         flag("q quiet silent", |wish| (wish.args.quiet, wish.args.verbose) = (1, 0)),
         flag("r recursive", |wish| wish.args.recursive = true),
-        value("S suffix", |wish, ending| super::take_ending(wish, ending, "suffix cannot be empty or have a /", "")),
+        value("S suffix", |wish, ending| super::take_ending(wish, ending, "suffix cannot be empty", "")),
         flag("t test", |wish| wish.goes(true, true, false)),
         flag("v verbose", |wish| (wish.args.quiet, wish.args.verbose) = (0, wish.args.verbose + 1)),
         flag("V version", |wish| wish.shows = Some(Shows::Version)),
         flag("fast", |wish| wish.level = Some(1)),
         flag("best", |wish| wish.level = Some(9)),
-        refused("z zlib", "zlib files are not written here; gz files are, and without -z"),
-        refused("K zip", "zip files are not written here; gz files are, and without -K"),
+        flag("z zlib", |wish| wish.args.format = Some("zlib".to_owned())),
+        flag("K zip", |wish| wish.args.format = Some("zip".to_owned())),
     ],
     also: &[],
     digits: Digits::Number,
     abbreviates: false,
 };
+
+/// Endings of compressed files, each with what replaces it.
+const ENDINGS: &[(&str, &str)] = &[
+    (".gz", ""),
+    (".zz", ""),
+    (".zip", ""),
+    (".Z", ""),
+    (".tgz", ".tar"),
+    (".taz", ".tar"),
+    ("-gz", ""),
+    ("-zz", ""),
+    (".z", ""),
+    ("-z", ""),
+    ("_z", ""),
+];
 
 /// A number that has no meaning here, but has to be one.
 fn checked(_wish: &mut Wish, value: &OsStr) -> Result<(), String> {
@@ -109,18 +132,18 @@ fn begin(wish: &mut Wish) {
         name: wish.called.clone(),
         voice: Some(voice),
         admission: FormatAdmission {
-            formats: &["gz", "Z"],
+            formats: &["gz", "Z", "zlib", "zip"],
             passes_on: false,
             mixes: false,
             oddities: Oddities::Ignored,
             takes_empty: false,
             behind_the_end: BehindTheEnd::Told,
         },
-        endings: gzip::ENDINGS,
+        endings: ENDINGS,
         lists: Some(deflate_lists::pigz),
         compressed_endings: Some(&[".gz"]),
         packs_twice: PacksTwice { by_force: true, to_stdout: false },
-        tried_endings: &[".gz", ".z", "-gz", "-z", "_z"],
+        tried_endings: &[".gz", ".zz", ".zip", ".z", "-gz", "-z", "_z"],
         shows_progress: false,
         ..Manners::default()
     };
@@ -131,13 +154,19 @@ fn finish(wish: &mut Wish, context: &Context) -> Result<(), String> {
     match wish.level {
         // pigz's 11 is zopfli: as small as it gets. So is ours.
         Some(11) => (wish.level, wish.args.ultra) = (Some(12), true),
-        Some(level @ (10 | 12..)) => return Err(format!("invalid option: -{level}")),
+        Some(10 | 12..) => return Err("only levels 0..9 and 11 are allowed".to_owned()),
         _ => {}
     }
     let at_length = wish.args.list && wish.args.verbose > 0;
     wish.args.question = Some(QUESTION).filter(|_| wish.args.quiet == 0);
     gzip::finish(wish, context)?;
     manners(wish).lists = Some(if at_length { deflate_lists::pigz_at_length } else { deflate_lists::pigz });
+    // COMPAT: only its own suffix keeps a file from being compressed.
+    manners(wish).compressed_endings = Some(match wish.args.format.as_deref() {
+        Some("zlib") => &[".zz"],
+        Some("zip") => &[".zip"],
+        _ => &[".gz"],
+    });
     // COMPAT: pigz passes over links for -t and -l as well.
     let symbolic = !wish.args.force && !wish.args.stdout;
     manners(wish).refuses = Refused { symbolic, ..Refused::default() };
@@ -156,6 +185,11 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
     let skipping = |text: String| Said::odd(1, format!("{name}: skipping: {text}"));
     match event {
         Event::LeftAlone { path, why } => skipping(left_alone(&name_of(path), why)),
+        // COMPAT: the error's own number is the exit code.
+        Event::Failed { error: CodecError::Write { path, cause, .. }, .. } => Said::wrong(
+            cause.raw_os_error().and_then(|code| u8::try_from(code).ok()).unwrap_or(1),
+            format!("{name}: abort: write error on {} ({})", gzip::written(path, "<stdout>"), kernel_words(cause)),
+        ),
         Event::Failed { input, error, .. } => skipping(failed(&input_of(input, "<stdin>"), error)),
         Event::Done { input, output, way, .. } => {
             let input = input_of(input, "<stdin>");

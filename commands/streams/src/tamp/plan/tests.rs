@@ -90,7 +90,7 @@ fn names_and_options_decide_format_and_level() {
     assert_eq!(on.format("-d ./done.zst"), "as the content tells");
     assert_eq!(on.refused("-F gz --level 40 ./small"), "gz has levels 0 to 12, not 40");
     assert!(on.refused("--level 22 ./small").ends_with("--ultra allows them"));
-    assert!(on.refused("-F gz -D ./small ./small").ends_with("-D is for zst"));
+    assert!(on.refused("-F gz -D ./small ./small").ends_with("-D is for zst and lz4"));
 }
 
 #[test]

@@ -168,6 +168,17 @@ pub struct Inflater {
     bits_used: u32,
     /// Bytes produced since the reset, as far as distances can tell: never more than the window.
     reachable: usize,
+    /// Bits before the header of the block begun last, in the input of the call that began it.
+    block_began: usize,
+}
+
+/// Where the final block of a stream stands, in bits from the stream's first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FinalBlock {
+    /// Its header, whose first bit says that it is the final one.
+    pub header: usize,
+    /// Behind its last code.
+    pub end: usize,
 }
 
 /// How far a distance can go (RFC 1951 section 3.2.5).
@@ -177,7 +188,7 @@ impl Inflater {
     /// One on the heap, ready for a stream.
     pub fn boxed() -> Box<Self> {
         let (phase, tables) = (Phase::Header, InflateTables::new());
-        Box::new(Self { tables, phase, final_block: false, bits_used: 0, reachable: 0 })
+        Box::new(Self { tables, phase, final_block: false, bits_used: 0, reachable: 0, block_began: 0 })
     }
 
     /// Forgets the stream at hand and is ready for another.
@@ -238,6 +249,25 @@ impl Inflater {
         Ok(InflateStep { consumed, produced, status })
     }
 
+    /// Decodes a whole stream that comes to `buffer` less [`SLACK_BYTES`] and finds its final block. `None` where it is no such stream.
+    ///
+    /// # Panics
+    ///
+    /// If the buffer is smaller than its slack.
+    pub fn find_final_block(&mut self, input: &[u8], buffer: &mut [u8]) -> Option<FinalBlock> {
+        self.reset();
+        let soft_end = buffer.len().checked_sub(SLACK_BYTES).expect("the buffer is larger than its slack");
+        let mut output = Output { buffer, floor: 0, at: 0, soft_end };
+        let mut bits = BitReader::new(input, 0);
+        match self.run(&mut bits, &mut output) {
+            Ok(InflateStatus::Finished) => {
+                let (bytes, bits) = bits.position();
+                Some(FinalBlock { header: self.block_began, end: bytes * 8 + bits as usize })
+            }
+            _ => None,
+        }
+    }
+
     /// Goes from phase to phase.
     fn run(&mut self, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<InflateStatus, Halt> {
         loop {
@@ -266,6 +296,8 @@ impl Inflater {
     /// Reads a block's header, or nothing of it when the input does not hold all.
     fn begin_block(&mut self, bits: &mut BitReader<'_>) -> Result<(), Halt> {
         let start = *bits;
+        let (bytes, odd_bits) = start.position();
+        self.block_began = bytes * 8 + odd_bits as usize;
         match header::read(bits, &mut self.tables) {
             Ok(block) => {
                 self.final_block = block.is_final;

@@ -66,7 +66,7 @@ impl Lz4BlockCutter {
     }
 
     fn frame(&mut self, input: &mut CompressedReader, header: Lz4FrameHeader) -> Result<NextUnit, CutError> {
-        if let Some(dictionary) = header.dictionary {
+        if let (Some(dictionary), None) = (header.dictionary, self.limits.dictionary) {
             return Err(UnitDefect::Dictionary(dictionary).into());
         }
         let one_block = header.content_bytes.filter(|&bytes| bytes <= header.block_bytes_max);
@@ -83,7 +83,7 @@ impl Lz4BlockCutter {
             self.place = Place::InFrame(header);
             return Ok(NextUnit::Padding { bytes: header.bytes as u64 });
         }
-        Ok(NextUnit::Stream(Box::new(Lz4FrameStream::new())))
+        Ok(NextUnit::Stream(Box::new(Lz4FrameStream::new(self.limits.dictionary))))
     }
 
     fn in_frame(&mut self, input: &mut CompressedReader, header: Lz4FrameHeader) -> Result<NextUnit, CutError> {

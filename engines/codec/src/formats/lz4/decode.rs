@@ -4,6 +4,7 @@
 use super::container::{
     HEADER_BYTES_MAX, LEGACY_BLOCK_BYTES, LEGACY_COMPRESSED_MAX, STORED, WINDOW_BYTES, parse_frame_header,
 };
+use super::encode::within_reach;
 use super::{container::Lz4FrameHeader, kernel};
 use crate::byte_buffer::ByteBuffer;
 use crate::compressed_reader::CompressedReader;
@@ -66,6 +67,7 @@ fn decode_block(
     data: &[u8],
     size: u32,
     uncompressed_bytes_max: usize,
+    dictionary: Option<&[u8]>,
     uncompressed: &mut ByteBuffer,
 ) -> Result<usize, UnitDefect> {
     if size & STORED != 0 {
@@ -75,13 +77,26 @@ fn decode_block(
         uncompressed.append(data);
         return Ok(data.len());
     }
-    let decoded = kernel::decompress(data, uncompressed.room(uncompressed_bytes_max))?;
+    let room = uncompressed.room(uncompressed_bytes_max);
+    let decoded = match dictionary {
+        Some(dictionary) => kernel::decompress_after(dictionary, data, room)?,
+        None => kernel::decompress(data, room)?,
+    };
     uncompressed.grow(decoded);
     Ok(decoded)
 }
 
 /// Decodes units.
-pub(super) struct UnitDecoder;
+pub(super) struct UnitDecoder {
+    /// What blocks of frames may refer back to.
+    dictionary: Option<&'static [u8]>,
+}
+
+impl UnitDecoder {
+    pub fn new(dictionary: Option<&'static [u8]>) -> Self {
+        Self { dictionary: dictionary.map(within_reach) }
+    }
+}
 
 impl Decoder for UnitDecoder {
     fn decode(
@@ -94,19 +109,26 @@ impl Decoder for UnitDecoder {
     ) -> Result<(), UnitDefect> {
         let mut rest = compressed;
         let Lz4UnitKind::Block { uncompressed_bytes_max, has_checksum } = Lz4UnitKind::of(parameters) else {
-            return decode_frame(compressed, uncompressed_limit, uncompressed);
+            return decode_frame(compressed, uncompressed_limit, self.dictionary, uncompressed);
         };
+        // COMPAT: lz4 uses no dictionary for legacy frames.
+        let dictionary = self.dictionary.filter(|_| uncompressed_bytes_max != LEGACY_BLOCK_BYTES);
         let size = word(&mut rest)?;
         let data = block_data(&mut rest, size, has_checksum)?;
         let room = usize::try_from(uncompressed_bytes_max.min(uncompressed_limit)).expect("bounded by the limit");
-        decode_block(data, size, room, uncompressed).map(drop)
+        decode_block(data, size, room, dictionary, uncompressed).map(drop)
     }
 }
 
 /// Decodes a frame of one block. Of one that is damaged nothing is left in `uncompressed`.
-fn decode_frame(compressed: &[u8], uncompressed_limit: u64, uncompressed: &mut ByteBuffer) -> Result<(), UnitDefect> {
+fn decode_frame(
+    compressed: &[u8],
+    uncompressed_limit: u64,
+    dictionary: Option<&[u8]>,
+    uncompressed: &mut ByteBuffer,
+) -> Result<(), UnitDefect> {
     let before = uncompressed.len();
-    let decoded = decode_sound_frame(compressed, uncompressed_limit, uncompressed);
+    let decoded = decode_sound_frame(compressed, uncompressed_limit, dictionary, uncompressed);
     if decoded.is_err() {
         uncompressed.truncate(before);
     }
@@ -116,6 +138,7 @@ fn decode_frame(compressed: &[u8], uncompressed_limit: u64, uncompressed: &mut B
 fn decode_sound_frame(
     compressed: &[u8],
     uncompressed_limit: u64,
+    dictionary: Option<&[u8]>,
     uncompressed: &mut ByteBuffer,
 ) -> Result<(), UnitDefect> {
     let header = parse_frame_header(compressed)?.ok_or(UnitDefect::Truncated)?;
@@ -130,7 +153,7 @@ fn decode_sound_frame(
     let mut decoded = 0;
     if size != 0 {
         let data = block_data(&mut rest, size, header.has_block_checksums)?;
-        decoded = decode_block(data, size, wanted, uncompressed)?;
+        decoded = decode_block(data, size, wanted, dictionary, uncompressed)?;
         if word(&mut rest)? != 0 {
             return Err(UnitDefect::Header("it has more than one block"));
         }
@@ -150,11 +173,14 @@ pub(super) struct Lz4FrameStream {
     /// History and the block decoded last; what of it was not passed on begins at `passed`.
     decoded: Vec<u8>,
     passed: usize,
+    /// What blocks may refer back to: the first one where they are linked, else each.
+    dictionary: &'static [u8],
 }
 
 impl Lz4FrameStream {
-    pub fn new() -> Self {
-        Self { header: None, decoded: Vec::new(), passed: 0 }
+    pub fn new(dictionary: Option<&'static [u8]>) -> Self {
+        let dictionary = dictionary.map_or(&[][..], within_reach);
+        Self { header: None, decoded: dictionary.to_vec(), passed: dictionary.len(), dictionary }
     }
 
     fn read_header(&mut self, input: &mut CompressedReader) -> Result<Lz4FrameHeader, CutError> {
@@ -188,7 +214,11 @@ impl Lz4FrameStream {
         let bytes = 4 + data_bytes + if header.has_block_checksums { 4 } else { 0 };
         let mut compressed = input.ahead(bytes, bytes)?.0.get(4..bytes).ok_or(UnitDefect::Truncated)?;
         let data = block_data(&mut compressed, size, header.has_block_checksums)?;
-        let history = if header.blocks_are_independent { 0 } else { self.decoded.len().min(WINDOW_BYTES) };
+        if header.blocks_are_independent {
+            self.decoded.clear();
+            self.decoded.extend_from_slice(self.dictionary);
+        }
+        let history = self.decoded.len().min(WINDOW_BYTES);
         let old = self.decoded.len() - history;
         self.decoded.drain(..old);
         let room = usize::try_from(header.block_bytes_max).expect("4 MiB at most");
