@@ -6,6 +6,7 @@ mod bzip2;
 mod gzip;
 mod lists;
 mod lz4;
+mod messages;
 mod pack;
 mod questions;
 mod xz;
