@@ -1,13 +1,15 @@
 //! Compression as pipeline stages: cut a lane into chunks, encode each as a unit, put the units in order.
 //! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
 
+use crate::block_borders::BlockBorders;
 use crate::byte_buffer::ByteBuffer;
 use crate::compressed_reader::read_stream;
 use crate::content_borders::first_part;
 use crate::encoders::Encoders;
 use crate::ends::{InputEnd, OutputEnd, OutputSpot, ReadExtent, check_not_the_same, leave_stdin_at};
 use crate::error::CodecError;
-use crate::format::{EncodeOptions, Format, Remark, StreamEncoder, Tail};
+use crate::filter_chain::FilterChain;
+use crate::format::{BlockOptions, EncodeOptions, Format, Remark, StreamEncoder, Tail};
 use crate::keep_up::{Arrival, ChunkDone, KeptUp, LevelController, LevelDecision, chunk_bytes};
 use crate::lane::{Lane, LaneInput, LaneOutcome, SourceFate, Totals};
 use crate::origin::{Origin, Tells};
@@ -24,6 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sys::at_offset::read_full_at;
+use sys::wake::is_readable_within;
 
 /// What to do.
 pub struct Compression<'a> {
@@ -103,8 +106,14 @@ pub struct CompressSource {
     ends_early: Arc<AtomicBool>,
     /// It held less than its size promised, as far as the cut has read it itself.
     is_short: bool,
+    /// Its last unit ended because nothing came for a while.
+    is_flushed: bool,
     /// Read from a stream, and to come again.
     given_back: Vec<u8>,
+    /// The sizes of its units.
+    borders: BlockBorders,
+    /// A unit of a pipe ends when nothing has come for so long.
+    flush_after: Option<Duration>,
     /// Encodes the whole lane as one unit, in order.
     one_unit: Option<Box<dyn StreamEncoder>>,
     /// When the chunk before was complete: from then on we could have read on.
@@ -157,6 +166,8 @@ pub struct CompressChunk {
     is_encoded: bool,
     /// What stands before the first unit of the lane; empty for all others.
     head: Vec<u8>,
+    /// Its filters, if they are its own.
+    chain: Option<FilterChain>,
     /// The level to encode it at, where levels are chosen chunk by chunk.
     decision: Option<LevelDecision>,
     spot: OutputSpot,
@@ -216,6 +227,7 @@ impl Stages for Compression<'_> {
             },
             source: CompressSource {
                 is_short: false,
+                is_flushed: false,
                 file: input.file,
                 began: input.extent.map_or(0, |extent| extent.from),
                 reading,
@@ -224,6 +236,8 @@ impl Stages for Compression<'_> {
                 ended: false,
                 ends_early,
                 given_back: Vec::new(),
+                borders: BlockBorders::new(&self.options.blocks, self.chunk_bytes() as u64),
+                flush_after: self.options.blocks.flush_after,
                 one_unit,
                 read_until: None,
             },
@@ -240,7 +254,7 @@ impl Stages for Compression<'_> {
         if source.ended || source.ends_early.load(Ordering::Relaxed) {
             return Ok(Cut::End);
         }
-        let chunk_bytes = self.chunk_bytes();
+        let chunk_bytes = self.next_chunk_bytes(source, chunk);
         let begin = Instant::now();
         (chunk.to_fetch, chunk.missing_bytes) = (None, 0);
         chunk.is_encoded = source.one_unit.is_some();
@@ -251,7 +265,7 @@ impl Stages for Compression<'_> {
             return Ok(Cut::End);
         }
         source.any_chunk = true;
-        source.ended = count < chunk_bytes && chunk.to_fetch.is_none();
+        source.ended = count < chunk_bytes && chunk.to_fetch.is_none() && !source.is_flushed;
         if self.options.is_rsyncable && source.one_unit.is_none() {
             fetch(chunk)?;
             source.go_back(std::mem::take(&mut chunk.missing_bytes));
@@ -297,7 +311,8 @@ impl Stages for Compression<'_> {
             return Ok(());
         }
         let (Some(keep_up), Some(decision)) = (self.keep_up, chunk.decision.take()) else {
-            return encoders.at(self.format, &self.options)?.encode(
+            let blocks = BlockOptions { chain: chunk.chain.or(self.options.blocks.chain), ..self.options.blocks };
+            return encoders.at(self.format, &EncodeOptions { blocks, ..self.options })?.encode(
                 chunk.uncompressed.content(),
                 &mut chunk.compressed,
                 pause,
@@ -399,6 +414,16 @@ impl Compression<'_> {
             Some(_) => chunk_bytes(self.format, &self.options),
             None => self.format.chunk_bytes(&self.options),
         }
+    }
+
+    /// The size of the next chunk if that much comes; its filters are noted.
+    fn next_chunk_bytes(&self, source: &mut CompressSource, chunk: &mut CompressChunk) -> usize {
+        if source.one_unit.is_some() {
+            return self.chunk_bytes();
+        }
+        let (bytes, chain) = source.borders.next();
+        chunk.chain = chain;
+        usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
     /// What was read behind the place where the file turned out to end belongs to no output.
@@ -521,8 +546,14 @@ impl CompressSource {
                 Ok(read)
             }
             Reading::Stream { position } => {
+                self.is_flushed = false;
                 chunk.uncompressed.append(&std::mem::take(&mut self.given_back));
                 while chunk.uncompressed.len() < chunk_bytes {
+                    let flushes = self.flush_after.filter(|_| !chunk.uncompressed.is_empty());
+                    if flushes.is_some_and(|limit| !is_readable_within(&self.file, limit)) {
+                        self.is_flushed = true;
+                        break;
+                    }
                     let room = chunk.uncompressed.room(chunk_bytes - chunk.uncompressed.len());
                     let read = read_stream(&self.file, &self.wake, room)
                         .map_err(|cause| CodecError::Read { offset: *position, cause })?;

@@ -3,6 +3,7 @@
 //! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
 
 mod group;
+mod number;
 
 use crate::admission::{AMONG_UNITS, AsItIs, BehindTheEnd, FormatAdmission, Oddities, is_among_units};
 use crate::byte_buffer::ByteBuffer;
@@ -16,6 +17,8 @@ use crate::format::{
 use crate::in_series::{SeriesStart, decode_on};
 use crate::lane::{Lane, LaneOutcome, Totals};
 use crate::passing::{PassingBytes, pass};
+use crate::reading::StreamReading;
+use crate::registry;
 use crate::running_check::{CheckSoFar, RunningCheck, SegmentCheck, TrailerClaim};
 use crew::budget::Lease;
 use crew::measures::Measures;
@@ -23,6 +26,7 @@ use crew::pipeline::{By, Cut, CutTurn, OpenLane, Pause, Staffing, Stages, run};
 use crew::tally::Tally;
 use files::staged_file::Unfinished;
 use group::UnitGroup;
+use number::UnitNumber;
 use parking_lot::Mutex;
 use std::fs::File;
 use std::sync::Arc;
@@ -39,6 +43,8 @@ pub struct Decompression<'a> {
     pub limits: DecodeLimits,
     /// What is taken for compressed data, and what is done with the rest.
     pub admission: FormatAdmission,
+    /// The way streams are read.
+    pub reading: StreamReading,
     /// Sees the uncompressed bytes.
     pub passing: Option<&'a PassingBytes<'a>>,
     /// Where temporary names are noted.
@@ -65,7 +71,8 @@ impl<'a> Decompression<'a> {
         on_close: &'a (dyn Fn(usize, LaneOutcome) + Sync),
     ) -> Self {
         let (admission, plain_bytes) = (FormatAdmission::default(), UncompressedBytes::default());
-        Self { lanes, one_output, limits, admission, passing: None, unfinished, on_close, plain_bytes }
+        let reading = StreamReading::default();
+        Self { lanes, one_output, limits, admission, reading, passing: None, unfinished, on_close, plain_bytes }
     }
 
     /// The same with another idea of what is compressed.
@@ -98,6 +105,7 @@ pub struct DecompressSource {
     /// Found while there was still sound data to pass on: told at the next cut.
     failed: Option<CodecError>,
     admission: FormatAdmission,
+    reading: StreamReading,
     /// Bytes behind the last unit, which the lane ends without.
     left_unread: Option<CodecError>,
     remark: Option<Remark>,
@@ -111,30 +119,8 @@ struct Found {
 }
 
 impl Found {
-    fn new(format: &'static dyn Format, limits: &DecodeLimits) -> Self {
-        Self { facts: format.facts(), format, cutter: format.cutter(limits) }
-    }
-}
-
-/// A unit, for messages.
-#[derive(Clone, Copy, Debug)]
-struct UnitNumber {
-    unit_name: &'static str,
-    unit: u64,
-    offset: u64,
-}
-
-impl UnitNumber {
-    fn damaged(self, defect: UnitDefect) -> CodecError {
-        CodecError::Damaged { unit_name: self.unit_name, unit: self.unit, offset: self.offset, defect }
-    }
-
-    fn at(self, error: CutError, reader: &CompressedReader) -> CodecError {
-        match error {
-            CutError::Read(cause) => CodecError::Read { offset: reader.position(), cause },
-            CutError::Defect(defect) => self.damaged(defect),
-            CutError::Garbage => self.damaged(UnitDefect::Header("it does not begin as one")),
-        }
+    fn new(format: &'static dyn Format, limits: &DecodeLimits, reading: &StreamReading) -> Self {
+        Self { facts: format.facts(), format, cutter: format.cutter_as(limits, reading) }
     }
 }
 
@@ -261,6 +247,7 @@ impl Stages for Decompression<'_> {
                 ended: false,
                 failed: None,
                 admission: self.admission,
+                reading: self.reading,
                 left_unread: None,
                 remark: None,
             },
@@ -546,8 +533,12 @@ impl DecompressSource {
             return Ok(next);
         }
         if self.found.is_none() {
-            let Some(format) = self.admission.format(&mut self.reader)? else { return self.rest_as_it_is() };
-            self.found = Some(Found::new(format, limits));
+            let format = match self.reading.raw {
+                Some(_) => Some(registry::raw()),
+                None => self.admission.format(&mut self.reader)?,
+            };
+            let Some(format) = format else { return self.rest_as_it_is() };
+            self.found = Some(Found::new(format, limits, &self.reading));
         }
         let passes_on = self.admission.behind_the_end == BehindTheEnd::PassedOn;
         if passes_on && self.units > 0 && self.is_one_byte_left()? {
@@ -557,7 +548,7 @@ impl DecompressSource {
         if matches!(outcome, Err(CutError::Garbage))
             && let Some(format) = self.admission.next_format(&mut self.reader)
         {
-            self.found = Some(Found::new(format, limits));
+            self.found = Some(Found::new(format, limits, &self.reading));
             outcome = self.look_in_format();
         }
         match outcome {

@@ -2,35 +2,40 @@
 //! Chooses no level (`keep_up` does) and knows no format.
 
 use crate::error::CodecError;
+use crate::filter_chain::FilterChain;
 use crate::format::{EncodeOptions, Encoder, Format};
 
 /// LIMIT: encoders kept where a format's cannot change its level. The controller mostly goes to and fro between two.
 pub const ENCODERS_KEPT_MAX: u64 = 2;
 
+/// Level and filters that an encoder was made for.
+type Made = (i32, Option<FilterChain>);
+
 /// One worker's encoders, the one used last in front.
 #[derive(Default)]
 pub struct Encoders {
-    kept: Vec<(i32, Box<dyn Encoder>)>,
+    kept: Vec<(Made, Box<dyn Encoder>)>,
     has_given_way: bool,
 }
 
 impl Encoders {
     /// The encoder for the options' level.
     pub(crate) fn at(&mut self, format: &dyn Format, options: &EncodeOptions) -> Result<&mut dyn Encoder, CodecError> {
-        if let Some(at) = self.kept.iter().position(|(level, _)| *level == options.level) {
+        let wanted = (options.level, options.blocks.chain);
+        if let Some(at) = self.kept.iter().position(|(made, _)| *made == wanted) {
             self.kept.swap(0, at);
-        } else if !self.changes_level(options.level)? {
+        } else if !self.changes_level(wanted)? {
             self.kept.truncate(ENCODERS_KEPT_MAX as usize - 1);
-            self.kept.insert(0, (options.level, format.encoder(options)?));
+            self.kept.insert(0, (wanted, format.encoder(options)?));
         }
         Ok(self.kept[0].1.as_mut())
     }
 
-    fn changes_level(&mut self, to: i32) -> Result<bool, CodecError> {
-        let Some((level, encoder)) = self.kept.first_mut() else { return Ok(false) };
-        let changed = encoder.set_level(to)?;
+    fn changes_level(&mut self, to: Made) -> Result<bool, CodecError> {
+        let Some((made, encoder)) = self.kept.first_mut().filter(|(made, _)| made.1 == to.1) else { return Ok(false) };
+        let changed = encoder.set_level(to.0)?;
         if changed {
-            *level = to;
+            *made = to;
         }
         Ok(changed)
     }

@@ -165,6 +165,9 @@ pub enum UnitDefect {
     /// Its header is not one.
     #[error("{0}")]
     Header(&'static str),
+    /// It is made in a way that is not known here.
+    #[error("{0}")]
+    Unsupported(&'static str),
     /// The stored checksum is another than the data's.
     #[error("checksum is {stored:08x}, data say {computed:08x}")]
     Checksum {

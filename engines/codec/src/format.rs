@@ -6,12 +6,15 @@
 use crate::byte_buffer::ByteBuffer;
 use crate::compressed_reader::CompressedReader;
 use crate::error::{CodecError, UnitDefect};
+use crate::filter_chain::FilterChain;
 use crate::origin::Origin;
+use crate::reading::StreamReading;
 use crate::running_check::{RunningCheck, TrailerClaim};
 use crate::zstd_tuning::ZstdTuning;
 use crew::pipeline::{CutTurn, Pause};
 use std::io;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 /// What is fixed about a format.
 #[derive(Debug)]
@@ -61,6 +64,30 @@ pub struct EncodeOptions {
     pub zst: ZstdTuning,
     /// Threads that a library may start by itself, where one unit is all there is ([`UnitLayout::SingleUnit`]).
     pub library_threads: u32,
+    /// Filters and blocks of formats that have them (xz, lzma, raw).
+    pub blocks: BlockOptions,
+}
+
+/// Filters, and where blocks end, where the format's own choice is not wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockOptions {
+    /// Instead of the level's filter.
+    pub chain: Option<FilterChain>,
+    /// Uncompressed bytes of a block at most.
+    pub most_bytes: Option<u64>,
+    /// The first blocks; the last of them is repeated.
+    pub list: Option<&'static [ListedBlock]>,
+    /// A block of a pipe ends when nothing has come for so long.
+    pub flush_after: Option<Duration>,
+}
+
+/// A block that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedBlock {
+    /// Uncompressed bytes: more than the format's blocks have become several.
+    pub bytes: u64,
+    /// Its filters, if they are its own.
+    pub chain: Option<FilterChain>,
 }
 
 impl EncodeOptions {
@@ -78,6 +105,7 @@ impl EncodeOptions {
             hides_dictionary: false,
             zst: ZstdTuning::default(),
             library_threads: 1,
+            blocks: BlockOptions::default(),
         }
     }
 }
@@ -85,6 +113,8 @@ impl EncodeOptions {
 /// A check that a format may offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckName {
+    /// None at all.
+    None,
     /// 32 bits: what small decoders (kernels, boot loaders) know.
     Crc32,
     /// 64 bits.
@@ -202,6 +232,10 @@ pub trait Format: Send + Sync {
     }
     /// A cutter for one compressed input.
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter>;
+    /// The same, where more is asked for.
+    fn cutter_as(&self, limits: &DecodeLimits, _reading: &StreamReading) -> Box<dyn Cutter> {
+        self.cutter(limits)
+    }
     /// A decoder of whole units, one for each worker.
     fn decoder(&self, limits: &DecodeLimits) -> Box<dyn Decoder>;
 

@@ -8,6 +8,7 @@ pub mod lz4;
 pub mod lzip;
 pub mod lzma;
 pub mod pack;
+pub mod raw;
 pub(crate) mod skippable;
 pub mod xz;
 pub mod zip;

@@ -5,6 +5,7 @@
 //! Theory: `engines/codec/README.md`.
 
 pub mod admission;
+mod block_borders;
 pub mod byte_buffer;
 pub mod compress;
 pub mod compressed_reader;
@@ -13,6 +14,7 @@ pub mod decompress;
 pub mod encoders;
 mod ends;
 pub mod error;
+pub mod filter_chain;
 pub mod format;
 pub mod formats;
 mod holes;
@@ -22,6 +24,7 @@ pub mod lane;
 pub mod list;
 pub mod origin;
 pub mod passing;
+pub mod reading;
 pub mod registry;
 pub mod running_check;
 pub mod sample;

@@ -10,6 +10,7 @@ use crate::formats::lz4::Lz4;
 use crate::formats::lzip::Lzip;
 use crate::formats::lzma::Lzma;
 use crate::formats::pack::Pack;
+use crate::formats::raw::Raw;
 use crate::formats::skippable;
 use crate::formats::xz::Xz;
 use crate::formats::zip::Zip;
@@ -29,6 +30,11 @@ const FORMATS_BY_NAME: &[&dyn Format] = &[&Zlib, &Zip];
 pub fn by_name(name: &str) -> Option<&'static dyn Format> {
     let all = formats().iter().chain(FORMATS_BY_NAME).copied();
     all.into_iter().find(|format| format.facts().name == name || format.facts().tool == name)
+}
+
+/// Raw streams of filters, which nothing recognises and which are asked for by name nowhere.
+pub fn raw() -> &'static dyn Format {
+    &Raw
 }
 
 /// The format whose files begin like `head`. Content decides; names lie.

@@ -289,6 +289,7 @@ pub fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         hides_dictionary: args.hides_dictionary,
         zst: args.zst,
         library_threads: 1,
+        blocks: codec::format::BlockOptions::default(),
     };
     let keep_up = keep_up::levels(args, facts)?;
     // Chunks and memory as the highest level needs them.

@@ -3,11 +3,13 @@
 
 use crate::compressed_reader::CompressedReader;
 use crate::error::{CodecError, UnitDefect};
+use crate::filter_chain::lzma1_decoder_bytes;
 use crate::format::{
     CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, NextUnit, Tail,
     check_stream_bytes,
 };
 use crate::formats::lzma::{NoUnits, WholeStream};
+use crate::reading::StreamReading;
 use liblzma::stream::Stream;
 
 /// The format.
@@ -76,7 +78,11 @@ impl Format for Lzip {
     }
 
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
-        Box::new(MemberCutter { limits: *limits })
+        self.cutter_as(limits, &StreamReading::default())
+    }
+
+    fn cutter_as(&self, limits: &DecodeLimits, reading: &StreamReading) -> Box<dyn Cutter> {
+        Box::new(MemberCutter { limits: *limits, reading: *reading })
     }
 
     fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
@@ -87,6 +93,7 @@ impl Format for Lzip {
 /// Finds members where the one before has ended.
 struct MemberCutter {
     limits: DecodeLimits,
+    reading: StreamReading,
 }
 
 impl Cutter for MemberCutter {
@@ -102,7 +109,9 @@ impl Cutter for MemberCutter {
         if version > VERSION_MAX {
             return Err(UnitDefect::Header("its header is of an unknown version").into());
         }
-        check_stream_bytes(dictionary_bytes(dictionary), &self.limits)?;
+        let dictionary = dictionary_bytes(dictionary);
+        self.reading.check_filter_bytes(lzma1_decoder_bytes(u32::try_from(dictionary).unwrap_or(u32::MAX)))?;
+        check_stream_bytes(dictionary, &self.limits)?;
         let stream = Stream::new_lzip_decoder(u64::MAX, 0).map_err(UnitDefect::Lzma)?;
         Ok(NextUnit::Stream(Box::new(WholeStream::new(stream))))
     }

@@ -4,13 +4,15 @@
 use crate::byte_buffer::ByteBuffer;
 use crate::compressed_reader::CompressedReader;
 use crate::error::{CodecError, UnitDefect};
+use crate::filter_chain::lzma1_decoder_bytes;
 use crate::format::{
     CutError, Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, NextUnit,
     SegmentFill, StreamDecoder, StreamEncoder, Tail, check_stream_bytes,
 };
 use crate::formats::xz;
+use crate::reading::StreamReading;
 use crew::pipeline::{CutTurn, Pause};
-use liblzma::stream::{Action, LzmaOptions, PRESET_EXTREME, Status, Stream};
+use liblzma::stream::{Action, Status, Stream};
 
 /// The format.
 #[derive(Debug)]
@@ -36,7 +38,12 @@ const STEP_BYTES: usize = 64 << 10;
 
 /// Uncompressed bytes taken at a time: there are no units. Few, since hands move between chunks alone where one stream is all there is: 50 ms at the
 /// highest level.
-const CHUNK_BYTES: usize = 64 << 10;
+pub(super) const CHUNK_BYTES: usize = 64 << 10;
+
+/// LZMA makes what it cannot pack a little larger.
+pub(super) fn compressed_bound(plain_bytes: usize) -> usize {
+    plain_bytes + plain_bytes / 64 + HEADER_BYTES + STEP_BYTES
+}
 
 impl Format for Lzma {
     fn facts(&self) -> &'static FormatFacts {
@@ -62,7 +69,7 @@ impl Format for Lzma {
     }
 
     fn compressed_bound(&self, plain_bytes: usize) -> usize {
-        plain_bytes + plain_bytes / 64 + HEADER_BYTES + STEP_BYTES
+        compressed_bound(plain_bytes)
     }
 
     fn encoder_bytes(&self, options: &EncodeOptions) -> u64 {
@@ -78,9 +85,9 @@ impl Format for Lzma {
     }
 
     fn stream_encoder(&self, options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError> {
-        let preset = options.level.unsigned_abs() | if options.is_extreme { PRESET_EXTREME } else { 0 };
-        let stream = LzmaOptions::new_preset(preset).and_then(|settings| Stream::new_lzma_encoder(&settings));
-        Ok(Some(Box::new(WholeEncoder { stream: stream.map_err(xz::library_error)? })))
+        let settings = xz::chain(options).settings().options();
+        let stream = settings.and_then(|settings| Stream::new_lzma_encoder(&settings));
+        Ok(Some(Box::new(WholeEncoder::new(stream.map_err(xz::library_error)?))))
     }
 
     fn tail(&self, _options: &EncodeOptions) -> Box<dyn Tail> {
@@ -88,7 +95,11 @@ impl Format for Lzma {
     }
 
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
-        Box::new(WholeCutter { limits: *limits, seen: false })
+        self.cutter_as(limits, &StreamReading::default())
+    }
+
+    fn cutter_as(&self, limits: &DecodeLimits, reading: &StreamReading) -> Box<dyn Cutter> {
+        Box::new(WholeCutter { limits: *limits, reading: *reading, seen: false })
     }
 
     fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
@@ -96,8 +107,15 @@ impl Format for Lzma {
     }
 }
 
-struct WholeEncoder {
+/// Encodes all bytes as one stream of the library.
+pub(super) struct WholeEncoder {
     stream: Stream,
+}
+
+impl WholeEncoder {
+    pub fn new(stream: Stream) -> Self {
+        Self { stream }
+    }
 }
 
 impl StreamEncoder for WholeEncoder {
@@ -127,20 +145,23 @@ impl StreamEncoder for WholeEncoder {
 /// Finds the one stream there is.
 struct WholeCutter {
     limits: DecodeLimits,
+    reading: StreamReading,
     seen: bool,
 }
 
 impl Cutter for WholeCutter {
     fn next(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError> {
         let (head, _) = input.ahead(HEADER_BYTES, STEP_BYTES)?;
-        if head.is_empty() {
+        if head.is_empty() || self.seen && self.reading.is_first_alone {
             return Ok(NextUnit::End);
         }
         if std::mem::replace(&mut self.seen, true) {
             return Err(CutError::Garbage);
         }
         let dictionary = head.get(1..).and_then(<[u8]>::first_chunk).ok_or(UnitDefect::Truncated)?;
-        check_stream_bytes(u64::from(u32::from_le_bytes(*dictionary)), &self.limits)?;
+        let dictionary = u32::from_le_bytes(*dictionary);
+        self.reading.check_filter_bytes(lzma1_decoder_bytes(dictionary))?;
+        check_stream_bytes(u64::from(dictionary), &self.limits)?;
         let stream = Stream::new_lzma_decoder(u64::MAX).map_err(UnitDefect::Lzma)?;
         Ok(NextUnit::Stream(Box::new(WholeStream::new(stream))))
     }

@@ -8,12 +8,18 @@ mod container;
 mod cut;
 mod decode;
 mod encode;
+mod in_order;
 mod index;
 #[cfg(feature = "lzma2-kernel")]
 pub mod kernel;
+pub mod survey;
 
 use crate::error::CodecError;
-use crate::format::{Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Format, FormatFacts, StreamEncoder, Tail};
+use crate::format::{
+    Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, StreamEncoder, Tail,
+    UnitLayout,
+};
+use crate::reading::StreamReading;
 
 /// The format.
 #[derive(Debug)]
@@ -31,9 +37,8 @@ static FACTS: FormatFacts = FormatFacts {
     check: "crc64",
 };
 
-/// What an encoder of these options holds.
-pub(crate) use encode::encoder_bytes;
-pub(crate) use encode::library_error;
+pub(crate) use container::put_vli;
+pub(crate) use encode::{chain, encoder_bytes, library_error};
 
 impl Format for Xz {
     fn facts(&self) -> &'static FormatFacts {
@@ -45,7 +50,12 @@ impl Format for Xz {
     }
 
     fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
-        encode::block_bytes(options)
+        match options.layout {
+            UnitLayout::SingleUnit => in_order::SEGMENT_BYTES,
+            UnitLayout::ParallelUnits | UnitLayout::Bgzf => {
+                usize::try_from(encode::block_bytes(options)).unwrap_or(usize::MAX)
+            }
+        }
     }
 
     fn compressed_bound(&self, plain_bytes: usize) -> usize {
@@ -73,16 +83,29 @@ impl Format for Xz {
         Ok(Box::new(encode::SegmentEncoder::new(options, plain_bytes)?))
     }
 
+    fn stream_encoder(&self, options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError> {
+        let is_in_order = options.layout == UnitLayout::SingleUnit;
+        Ok(is_in_order.then(|| Box::new(in_order::InOrderEncoder::new(options)) as Box<dyn StreamEncoder>))
+    }
+
     fn head(&self, options: &EncodeOptions) -> Vec<u8> {
         container::stream_header(encode::check_kind(options))
     }
 
     fn tail(&self, options: &EncodeOptions) -> Box<dyn Tail> {
-        Box::new(encode::IndexTail::new(options))
+        match options.layout {
+            // The encoder writes it.
+            UnitLayout::SingleUnit => Box::new(FixedTail::default()),
+            UnitLayout::ParallelUnits | UnitLayout::Bgzf => Box::new(encode::IndexTail::new(options)),
+        }
     }
 
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
-        Box::new(cut::XzBlockCutter::new(limits))
+        self.cutter_as(limits, &StreamReading::default())
+    }
+
+    fn cutter_as(&self, limits: &DecodeLimits, reading: &StreamReading) -> Box<dyn Cutter> {
+        Box::new(cut::XzBlockCutter::new(limits, reading))
     }
 
     fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {

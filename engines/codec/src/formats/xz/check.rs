@@ -96,6 +96,11 @@ impl Check {
         }
     }
 
+    /// One that takes whatever is stored, unless it is to be compared.
+    pub fn begin_if(is_compared: bool, kind: CheckKind) -> Self {
+        if is_compared { Self::begin(kind) } else { Self::Unknown }
+    }
+
     pub fn add(&mut self, uncompressed: &[u8]) {
         match self {
             Self::None | Self::Unknown => {}

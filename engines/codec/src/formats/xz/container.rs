@@ -2,6 +2,7 @@
 
 use super::check::CheckKind;
 use crate::error::UnitDefect;
+use crate::filter_chain::{FilterChain, add_properties, dictionary_code, dictionary_size};
 use crc_fast::{CrcAlgorithm, checksum};
 use liblzma::stream::Filters;
 
@@ -43,7 +44,7 @@ pub(super) fn padding(length: u64) -> u64 {
 }
 
 /// Appends a variable-length integer (section 1.2).
-pub(super) fn put_vli(mut value: u64, target: &mut Vec<u8>) {
+pub(crate) fn put_vli(mut value: u64, target: &mut Vec<u8>) {
     while value >= 0x80 {
         // Seven bits at a time.
         target.push(value as u8 | 0x80);
@@ -100,7 +101,7 @@ pub(super) fn parse_stream_footer(footer: &[u8; STREAM_FOOTER_BYTES]) -> Result<
 
 fn parse_flags(flags: [u8; 2]) -> Result<CheckKind, UnitDefect> {
     if flags[0] != 0 || flags[1] & 0xf0 != 0 {
-        return Err(UnitDefect::Header("its stream flags have a reserved bit set"));
+        return Err(UnitDefect::Unsupported("its stream flags have a reserved bit set"));
     }
     Ok(CheckKind::from_id(flags[1]))
 }
@@ -127,7 +128,7 @@ pub(super) fn parse_block_header(header: &[u8]) -> Result<XzBlockHeader, UnitDef
     check_crc32(fields, stored)?;
     let [_, flags, rest @ ..] = fields else { return Err(broken) };
     if flags & 0x3c != 0 {
-        return Err(UnitDefect::Header("its header has a reserved bit set"));
+        return Err(UnitDefect::Unsupported("its header has a reserved bit set"));
     }
     let mut rest = rest;
     let mut size = |is_there: u8| match flags & is_there {
@@ -154,30 +155,43 @@ pub(super) fn parse_block_header(header: &[u8]) -> Result<XzBlockHeader, UnitDef
     Ok(XzBlockHeader { bytes: header.len(), compressed_bytes, uncompressed_bytes, filters })
 }
 
-/// Length of the block headers written here: room for any two sizes, so that data can be put behind it before they are known.
-pub(super) const WRITTEN_BLOCK_HEADER_BYTES: usize = 28;
+/// Length of the headers written here for blocks of `chain`: room for any two sizes, so that data can be put behind it before
+/// they are known.
+pub(super) fn written_block_header_bytes(chain: &FilterChain) -> usize {
+    let mut flags = Vec::new();
+    chain.put_flags(&mut flags);
+    (2 + 2 * VLI_BYTES_MAX + flags.len() + size_of::<u32>()).next_multiple_of(4)
+}
 
-/// Writes the header of a block of one LZMA2 filter, with both sizes.
-pub(super) fn block_header(compressed_bytes: u64, uncompressed_bytes: u64, dictionary_bytes: u32) -> Vec<u8> {
-    let mut header = vec![0, HAS_COMPRESSED_SIZE | HAS_UNCOMPRESSED_SIZE];
+/// Writes the header of a block of `chain`, with both sizes.
+pub(super) fn block_header(compressed_bytes: u64, uncompressed_bytes: u64, chain: &FilterChain) -> Vec<u8> {
+    let mut header = vec![0, HAS_COMPRESSED_SIZE | HAS_UNCOMPRESSED_SIZE | filters_flag(chain)];
     put_vli(compressed_bytes, &mut header);
     put_vli(uncompressed_bytes, &mut header);
-    put_vli(LZMA2, &mut header);
-    header.extend([1, dictionary_code(dictionary_bytes)]);
-    header.resize(WRITTEN_BLOCK_HEADER_BYTES - size_of::<u32>(), 0);
-    header[0] = const { (WRITTEN_BLOCK_HEADER_BYTES / 4 - 1) as u8 };
+    chain.put_flags(&mut header);
+    finish_header(header, written_block_header_bytes(chain))
+}
+
+/// The same of a block whose sizes nobody knows before it has ended.
+pub(super) fn block_header_without_sizes(chain: &FilterChain) -> Vec<u8> {
+    let mut header = vec![0, filters_flag(chain)];
+    chain.put_flags(&mut header);
+    let bytes = (header.len() + size_of::<u32>()).next_multiple_of(4);
+    finish_header(header, bytes)
+}
+
+fn filters_flag(chain: &FilterChain) -> u8 {
+    // From one to four.
+    (chain.len() - 1) as u8
+}
+
+fn finish_header(mut header: Vec<u8>, bytes: usize) -> Vec<u8> {
+    header.resize(bytes - size_of::<u32>(), 0);
+    // LIMIT: 48 bytes, three filters with an offset and LZMA2.
+    header[0] = (bytes / 4 - 1) as u8;
     let crc = crc32(&header);
     header.extend(crc.to_le_bytes());
     header
-}
-
-/// The smallest property byte of LZMA2 for a dictionary of at least `bytes` (section 5.3.1).
-fn dictionary_code(bytes: u32) -> u8 {
-    (0..40).find(|&code| dictionary_size(code) >= u64::from(bytes)).unwrap_or(40)
-}
-
-fn dictionary_size(code: u8) -> u64 {
-    if code >= 40 { u64::from(u32::MAX) } else { (2 | u64::from(code & 1)) << (code / 2 + 11) }
 }
 
 impl XzBlockHeader {
@@ -185,6 +199,11 @@ impl XzBlockHeader {
     #[cfg(feature = "lzma2-kernel")]
     pub fn has_no_filter(&self) -> bool {
         matches!(&self.filters[..], [(LZMA2, properties)] if matches!(properties[..], [0..=40]))
+    }
+
+    /// The filters, if all of them are known.
+    pub fn chain(&self) -> Option<FilterChain> {
+        FilterChain::of_flags(&self.filters)
     }
 
     /// Bytes of the dictionary that decoding needs.
@@ -197,25 +216,12 @@ impl XzBlockHeader {
     pub fn filters(&self, uncompressed_bytes_max: u64) -> Result<Filters, UnitDefect> {
         let mut chain = Filters::new();
         for (id, properties) in &self.filters {
-            let bytes = &properties[..];
-            let added = match id {
-                0x03 => chain.delta_properties(bytes),
-                0x04 => chain.x86_properties(bytes),
-                0x05 => chain.powerpc_properties(bytes),
-                0x06 => chain.ia64_properties(bytes),
-                0x07 => chain.arm_properties(bytes),
-                0x08 => chain.arm_thumb_properties(bytes),
-                0x09 => chain.sparc_properties(bytes),
-                0x0a => chain.arm64_properties(bytes),
-                0x0b => chain.riscv_properties(bytes),
-                &LZMA2 => {
-                    let most = dictionary_code(u32::try_from(uncompressed_bytes_max).unwrap_or(u32::MAX));
-                    let smaller: Vec<u8> =
-                        bytes.iter().map(|&code| if code <= 40 { code.min(most) } else { code }).collect();
-                    chain.lzma2_properties(&smaller)
-                }
-                _ => return Err(UnitDefect::Header("it needs a filter that is not known here")),
-            };
+            let smaller = (*id == LZMA2).then(|| {
+                let most = dictionary_code(u32::try_from(uncompressed_bytes_max).unwrap_or(u32::MAX));
+                properties.iter().map(|&code| if code <= 40 { code.min(most) } else { code }).collect::<Vec<u8>>()
+            });
+            let added = add_properties(&mut chain, *id, smaller.as_deref().unwrap_or(properties));
+            let added = added.ok_or(UnitDefect::Unsupported("it needs a filter that is not known here"))?;
             added.map_err(UnitDefect::Lzma)?;
         }
         Ok(chain)
@@ -225,6 +231,7 @@ impl XzBlockHeader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter_chain::LzmaSettings;
 
     #[test]
     fn integers_come_back_and_long_forms_are_refused() {
@@ -250,7 +257,12 @@ mod tests {
             parse_stream_footer(footer[..].try_into().expect("its size")).expect("valid"),
             (CheckKind::Crc64, 48)
         );
-        let header = block_header(1 << 20, 24 << 20, 8 << 20);
+        let chain = FilterChain::lzma2(LzmaSettings::preset(6, false));
+        let header = block_header_without_sizes(&chain);
+        let read = parse_block_header(&header).expect("valid");
+        assert_eq!((header.len(), read.compressed_bytes, read.uncompressed_bytes), (12, None, None));
+        let header = block_header(1 << 20, 24 << 20, &chain);
+        assert_eq!(header.len(), 28);
         let read = parse_block_header(&header).expect("valid");
         assert_eq!(block_header_bytes(header[0]), header.len());
         assert_eq!((read.compressed_bytes, read.uncompressed_bytes), (Some(1 << 20), Some(24 << 20)));
@@ -260,13 +272,5 @@ mod tests {
             flipped[at] ^= 4;
             assert!(parse_block_header(&flipped).is_err(), "byte {at}");
         }
-    }
-
-    #[test]
-    fn dictionary_codes_round_up() {
-        assert_eq!(dictionary_size(dictionary_code(4096)), 4096);
-        assert_eq!(dictionary_size(dictionary_code(4097)), 6144);
-        assert_eq!(dictionary_size(dictionary_code(8 << 20)), 8 << 20);
-        assert_eq!(dictionary_code(u32::MAX), 40);
     }
 }

@@ -15,6 +15,7 @@ use crate::error::UnitDefect;
 use crate::format::{
     CutError, Cutter, DecodeLimits, NextUnit, Remark, UncompressedSize, UnitPlace, check_stream_bytes,
 };
+use crate::reading::StreamReading;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ const PADDING_BYTES: usize = 64 << 10;
 
 pub(super) struct XzBlockCutter {
     limits: DecodeLimits,
+    reading: StreamReading,
     /// The check of the stream that the reader is in.
     stream: Option<CheckKind>,
     /// The check of the stream begun last.
@@ -39,13 +41,21 @@ pub(super) struct XzBlockCutter {
 }
 
 impl XzBlockCutter {
-    pub fn new(limits: &DecodeLimits) -> Self {
-        Self { limits: *limits, stream: None, last_check: None, records: Arc::default(), by_index: None, blocks: 0 }
+    pub fn new(limits: &DecodeLimits, reading: &StreamReading) -> Self {
+        Self {
+            limits: *limits,
+            reading: *reading,
+            stream: None,
+            last_check: None,
+            records: Arc::default(),
+            by_index: None,
+            blocks: 0,
+        }
     }
 
     fn between_streams(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError> {
         let (head, _) = input.ahead(STREAM_HEADER_BYTES, STREAM_HEADER_BYTES)?;
-        if head.is_empty() {
+        if head.is_empty() || self.last_check.is_some() && self.reading.is_first_alone {
             return Ok(NextUnit::End);
         }
         if head.starts_with(&[0; 4]) {
@@ -72,6 +82,8 @@ impl XzBlockCutter {
         let header_bytes = block_header_bytes(first);
         let (head, _) = input.ahead(header_bytes, BLOCK_HEADER_BYTES_MAX)?;
         let header = parse_block_header(head.get(..header_bytes).ok_or(UnitDefect::Truncated)?)?;
+        self.reading.check_filter_bytes(header.chain().map_or(0, |chain| chain.decoder_bytes()))?;
+        let is_checked = !self.reading.ignores_checks;
         let is_first = self.blocks == 0;
         self.blocks += 1;
         if let Some(record) = self.sizes(input, &header, check)
@@ -81,6 +93,7 @@ impl XzBlockCutter {
             return Ok(NextUnit::Unit(UnitPlace {
                 parameters: BlockUnit {
                     check,
+                    is_checked,
                     uncompressed_bytes: record.uncompressed_bytes,
                     padding_bytes: packed_bytes - record.unpadded_bytes,
                 }
@@ -89,7 +102,7 @@ impl XzBlockCutter {
             }));
         }
         check_stream_bytes(header.dictionary_bytes(), &self.limits)?;
-        Ok(NextUnit::Stream(Box::new(BlockStream::new(check, Arc::clone(&self.records)))))
+        Ok(NextUnit::Stream(Box::new(BlockStream::new(check, is_checked, Arc::clone(&self.records)))))
     }
 
     /// Both sizes of the block at the reader's position, by its header or by the file's Index.

@@ -25,21 +25,31 @@ const STEP_BYTES: usize = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockUnit {
     pub check: CheckKind,
+    /// Whether it is compared.
+    pub is_checked: bool,
     pub uncompressed_bytes: u64,
     /// Of the padding behind the data: what the Index tells without it must be exact.
     pub padding_bytes: u64,
 }
 
 impl BlockUnit {
-    /// The size has 32 bits where a worker takes the block; four tell the check, two the padding.
+    /// The size has 32 bits where a worker takes the block; four tell the check, two the padding, one whether to check.
     pub fn parameters(self) -> u64 {
-        self.uncompressed_bytes << 6 | self.padding_bytes << 4 | u64::from(self.check.id())
+        self.uncompressed_bytes << 7
+            | u64::from(self.is_checked) << 6
+            | self.padding_bytes << 4
+            | u64::from(self.check.id())
     }
 
     fn of(parameters: u64) -> Self {
         // Four bits.
         let check = CheckKind::from_id((parameters & 0xf) as u8);
-        Self { check, uncompressed_bytes: parameters >> 6, padding_bytes: parameters >> 4 & 3 }
+        Self {
+            check,
+            is_checked: parameters >> 6 & 1 == 1,
+            uncompressed_bytes: parameters >> 7,
+            padding_bytes: parameters >> 4 & 3,
+        }
     }
 }
 
@@ -149,7 +159,7 @@ impl Decoder for XzBlockDecoder {
             let actual = (compressed.len() - rest.len()) as u64 - padding(consumed);
             return Err(UnitDefect::CompressedLength { stored, actual });
         }
-        let mut check = Check::begin(unit.check);
+        let mut check = Check::begin_if(unit.is_checked, unit.check);
         for step in room[..wanted].chunks(STEP_BYTES) {
             check.add(step);
             pause.point();
@@ -179,6 +189,7 @@ fn check_field(behind: &[u8], compressed_bytes: u64, kind: CheckKind) -> Result<
 /// Decodes one block segment by segment, and adds its record when it has ended.
 pub(super) struct BlockStream {
     kind: CheckKind,
+    is_checked: bool,
     records: Arc<Mutex<XzIndexRecords>>,
     begun: Option<Begun>,
 }
@@ -190,8 +201,8 @@ struct Begun {
 }
 
 impl BlockStream {
-    pub fn new(kind: CheckKind, records: Arc<Mutex<XzIndexRecords>>) -> Self {
-        Self { kind, records, begun: None }
+    pub fn new(kind: CheckKind, is_checked: bool, records: Arc<Mutex<XzIndexRecords>>) -> Self {
+        Self { kind, is_checked, records, begun: None }
     }
 
     fn begin(&mut self, input: &mut CompressedReader) -> Result<(), CutError> {
@@ -202,7 +213,7 @@ impl BlockStream {
         let uncompressed_bytes_max = header.uncompressed_bytes.unwrap_or(u64::MAX);
         let stream = Stream::new_raw_decoder(&header.filters(uncompressed_bytes_max)?).map_err(UnitDefect::Lzma)?;
         input.consume(header_bytes);
-        self.begun = Some(Begun { header, stream, check: Check::begin(self.kind) });
+        self.begun = Some(Begun { header, stream, check: Check::begin_if(self.is_checked, self.kind) });
         Ok(())
     }
 

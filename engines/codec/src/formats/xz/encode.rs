@@ -1,31 +1,35 @@
-//! Encodes xz blocks: LZMA2 by liblzma, with both sizes in the header and CRC-64 behind; and the Index of a lane's blocks.
+//! Encodes xz blocks: filters by liblzma, with both sizes in the header and the check behind; and the Index of a lane's blocks.
 
 use super::check::{Check, CheckKind};
 use super::container::{
-    BLOCK_HEADER_BYTES_MAX, WRITTEN_BLOCK_HEADER_BYTES, block_header, block_header_bytes, padding, parse_block_header,
-    stream_footer,
+    BLOCK_HEADER_BYTES_MAX, block_header, block_header_bytes, padding, parse_block_header, stream_footer,
+    written_block_header_bytes,
 };
 use super::index::{XzIndexRecords, record};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
+use crate::filter_chain::{FilterChain, LzmaSettings};
 use crate::format::{CheckName, EncodeOptions, Encoder, StreamEncoder, Tail};
 use crew::pipeline::Pause;
-use liblzma::stream::{Action, Error, Filters, LzmaOptions, PRESET_EXTREME, Status, Stream};
+use liblzma::stream::{Action, Error, Status, Stream};
 
 /// The check of what is written: 64 bits unless another one was asked for, as xz has it.
 pub(super) fn check_kind(options: &EncodeOptions) -> CheckKind {
     match options.check {
+        Some(CheckName::None) => CheckKind::None,
         Some(CheckName::Crc32) => CheckKind::Crc32,
         Some(CheckName::Sha256) => CheckKind::Sha256,
         Some(CheckName::Crc64) | None => CheckKind::Crc64,
     }
 }
 
-/// The dictionary of each preset of liblzma (xz(1), -0 to -9).
-fn dictionary_bytes(level: i32) -> u32 {
-    const MEBIBYTES_QUARTERED: [u32; 10] = [1, 4, 8, 16, 16, 32, 32, 64, 128, 256];
-    let level = usize::try_from(level).unwrap_or(0).min(MEBIBYTES_QUARTERED.len() - 1);
-    MEBIBYTES_QUARTERED[level] << 18
+/// The filters of blocks that have none of their own.
+pub(crate) fn chain(options: &EncodeOptions) -> FilterChain {
+    options.blocks.chain.unwrap_or_else(|| {
+        // Levels begin at 0.
+        let settings = LzmaSettings::preset(options.level.unsigned_abs(), options.is_extreme);
+        FilterChain::lzma2(LzmaSettings { dictionary_bytes: reach(options, settings.dictionary_bytes), ..settings })
+    })
 }
 
 /// LIMIT: LZMA2's least.
@@ -34,27 +38,34 @@ const DICTIONARY_BYTES_MIN: u32 = 4096;
 /// Uncompressed bytes given to the library at a time. The slowest levels take 1 MB/s and less: 20 ms.
 const STEP_BYTES: usize = 16 << 10;
 
-/// How far matches reach.
-fn match_bytes(options: &EncodeOptions) -> u32 {
-    let usual = dictionary_bytes(options.level);
+/// The reach of matches: `usual` bytes or less.
+fn reach(options: &EncodeOptions, usual: u32) -> u32 {
     options.reach_bytes.map_or(usual, |reach| usual.min(reach.max(DICTIONARY_BYTES_MIN)))
 }
 
-/// Uncompressed bytes in one block: three dictionaries, as `xz -T` has it, and 1 MiB at least.
-pub(super) fn block_bytes(options: &EncodeOptions) -> usize {
-    (3 * dictionary_bytes(options.level) as usize).max(1 << 20)
+/// All chains that blocks may have.
+fn chains(options: &EncodeOptions) -> impl Iterator<Item = FilterChain> {
+    let listed = options.blocks.list.unwrap_or(&[]).iter().filter_map(|block| block.chain);
+    std::iter::once(chain(options)).chain(listed)
 }
 
-/// What liblzma's encoder holds, in MiB, by preset (xz(1)).
+/// Uncompressed bytes in one block at most: as asked for, or three dictionaries, as `xz -T` has it, and 1 MiB at least, but no
+/// more than the longest that is listed.
+pub(super) fn block_bytes(options: &EncodeOptions) -> u64 {
+    let blocks = &options.blocks;
+    let usual = || {
+        // A shorter reach makes no shorter blocks: archives have their segments from the level alone.
+        let whole = EncodeOptions { reach_bytes: None, ..*options };
+        let most = chains(&whole).map(|chain| chain.block_bytes()).max().unwrap_or(1);
+        let listed = blocks.list.unwrap_or(&[]).iter().map(|block| block.bytes).max();
+        listed.map_or(most, |listed| most.min(listed))
+    };
+    blocks.most_bytes.unwrap_or_else(usual)
+}
+
+/// Memory of liblzma's encoder.
 pub(crate) fn encoder_bytes(options: &EncodeOptions) -> u64 {
-    const MEBIBYTES: [u64; 10] = [3, 9, 17, 32, 48, 94, 94, 186, 370, 674];
-    let level = usize::try_from(options.level).unwrap_or(0).min(MEBIBYTES.len() - 1);
-    // The extreme variants of the fast presets use another match finder.
-    let extreme = if options.is_extreme { u64::from(dictionary_bytes(options.level)) * 4 } else { 0 };
-    // Each byte that matches reach is held, with two links of four bytes; the fast presets have one.
-    let held_bytes = if options.level < 4 { 5 } else { 9 };
-    let unreached = u64::from(dictionary_bytes(options.level) - match_bytes(options));
-    (MEBIBYTES[level] << 20) + extreme - unreached * held_bytes
+    chains(options).map(|chain| chain.encoder_bytes()).max().unwrap_or(0)
 }
 
 /// The largest compressed size: all of it in stored chunks of 64 KiB, three bytes each, and what stands around the data.
@@ -96,27 +107,28 @@ pub(super) struct SegmentEncoder {
     stream: Stream,
     check: Check,
     plain_bytes: usize,
-    dictionary_bytes: u32,
+    chain: FilterChain,
+    header_bytes: usize,
 }
 
 impl SegmentEncoder {
     pub fn new(options: &EncodeOptions, plain_bytes: usize) -> Result<Self, CodecError> {
-        let preset = options.level.unsigned_abs() | if options.is_extreme { PRESET_EXTREME } else { 0 };
-        let mut settings = LzmaOptions::new_preset(preset).map_err(library_error)?;
+        let chain = chain(options);
         // A dictionary longer than the block is never used, only allocated and cleared.
         let needed =
             u32::try_from(plain_bytes).unwrap_or(u32::MAX).max(DICTIONARY_BYTES_MIN).checked_next_power_of_two();
-        let dictionary_bytes = match_bytes(options).min(needed.unwrap_or(u32::MAX));
-        settings.dict_size(dictionary_bytes);
-        let stream = Stream::new_raw_encoder(Filters::new().lzma2(&settings)).map_err(library_error)?;
-        Ok(Self { stream, check: Check::begin(check_kind(options)), plain_bytes, dictionary_bytes })
+        let chain = chain.with_dictionary(chain.settings().dictionary_bytes.min(needed.unwrap_or(u32::MAX)));
+        let filters = chain.to_library().map_err(library_error)?;
+        let stream = Stream::new_raw_encoder(&filters).map_err(library_error)?;
+        let header_bytes = written_block_header_bytes(&chain);
+        Ok(Self { stream, check: Check::begin(check_kind(options)), plain_bytes, chain, header_bytes })
     }
 
     /// Takes some bytes in, the last of the block or not.
     fn step(&mut self, uncompressed: &[u8], ends: bool, compressed: &mut ByteBuffer) -> Result<(), CodecError> {
         let (consumed, produced) = (self.stream.total_in(), self.stream.total_out());
         // All of the block fits into the bound.
-        let room = compressed.room(compressed_bound(self.plain_bytes) - WRITTEN_BLOCK_HEADER_BYTES - produced as usize);
+        let room = compressed.room(compressed_bound(self.plain_bytes) - self.header_bytes - produced as usize);
         let action = if ends { Action::Finish } else { Action::Run };
         let status = self.stream.process(uncompressed, room, action).map_err(library_error)?;
         compressed.grow((self.stream.total_out() - produced) as usize);
@@ -131,8 +143,8 @@ impl SegmentEncoder {
     /// What stands around the data, once their lengths are known.
     fn finish(&mut self, compressed: &mut ByteBuffer) {
         let (plain_bytes, compressed_bytes) = (self.stream.total_in(), self.stream.total_out());
-        let header = block_header(compressed_bytes, plain_bytes, self.dictionary_bytes);
-        compressed.content_mut()[..WRITTEN_BLOCK_HEADER_BYTES].copy_from_slice(&header);
+        let header = block_header(compressed_bytes, plain_bytes, &self.chain);
+        compressed.content_mut()[..self.header_bytes].copy_from_slice(&header);
         compressed.append(&[0; 4][..padding(compressed_bytes) as usize]);
         compressed.append(&std::mem::replace(&mut self.check, Check::None).finish());
     }
@@ -147,7 +159,7 @@ impl StreamEncoder for SegmentEncoder {
         pause: &mut Pause<'_>,
     ) -> Result<(), CodecError> {
         if compressed.is_empty() {
-            compressed.append(&[0; WRITTEN_BLOCK_HEADER_BYTES]);
+            compressed.append(&vec![0; self.header_bytes]);
         }
         let mut steps = uncompressed.chunks(STEP_BYTES).peekable();
         while let Some(step) = steps.next() {

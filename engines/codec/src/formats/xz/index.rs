@@ -57,7 +57,7 @@ const INDEX_BYTES_MAX: u64 = 4 << 20;
 const BLOCKS_MAX: usize = 250_000;
 
 /// Padding between streams that is read at a time.
-const PADDING_BYTES: u64 = 64 << 10;
+pub(super) const PADDING_BYTES: u64 = 64 << 10;
 
 /// The blocks of a whole file by their offsets, from the Indexes found from its end backwards; empty where anything about
 /// them is not as it should be.
@@ -114,7 +114,7 @@ fn stream_before(file: &File, end: u64) -> io::Result<Option<(u64, Vec<XzIndexRe
     Ok(Some((begin.ok_or_else(none)?, records)))
 }
 
-fn parse_index(index: &[u8]) -> Option<Vec<XzIndexRecord>> {
+pub(super) fn parse_index(index: &[u8]) -> Option<Vec<XzIndexRecord>> {
     let (fields, &stored) = index.split_last_chunk()?;
     if crc32(fields) != u32::from_le_bytes(stored) || fields.first() != Some(&INDEX_INDICATOR) {
         return None;
