@@ -10,6 +10,7 @@ mod messages;
 mod pack;
 mod questions;
 mod xz;
+mod xz_exact;
 mod zstd;
 mod zstd_files;
 mod zstd_frames;

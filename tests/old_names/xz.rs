@@ -38,7 +38,7 @@ const XZ: &[Case] = &[
     says("XZ_OPT=-foo xz b"),
     says("XZ_OPT='-9 b' xz h1"),
     says("XZ_DEFAULTS=-T0 xz b"),
-    says("xz -M 100M b"),
+    says("xz -T2 -M 100M b"),
     says("xz --memlimit=50% -k b"),
     says("xz --lzma2=preset=9 -k b"),
     says("xz < b"),

@@ -15,6 +15,7 @@ mod origin;
 mod plan;
 mod question;
 mod staffing;
+mod xz_wish;
 
 use ::digests::algorithm::Algorithm;
 use clap::builder::PossibleValuesParser;
@@ -47,6 +48,7 @@ use plan::{Direction, Job};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use terminal::{Progress, ProgressSample, Verbosity, quote};
+use xz_wish::XzWish;
 
 /// How messages begin.
 const NAME: &str = "mh tamp";
@@ -244,6 +246,10 @@ pub struct TampArgs {
     #[arg(skip)]
     pub lists_checks: bool,
 
+    /// Options of the old name xz alone.
+    #[arg(skip)]
+    pub xz: XzWish,
+
     /// How it behaves under another name.
     #[arg(skip)]
     pub manners: Manners,
@@ -277,6 +283,9 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
 fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failure> {
     args.shared.settle(&context.settings.crew);
     context.messages = context.terminals.messages(verbosity(args));
+    if let Some(lists) = args.xz.lists {
+        return lists(context, args);
+    }
     let mut inputs = plan::look(context, args)?;
     let verb = if args.list { "list" } else { inputs.direction.verb(args.test) };
     for (path, why) in &inputs.left_alone {
@@ -433,7 +442,7 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs, passed: Option<&
         Direction::Decompress { limits } => {
             let mut what = Decompression::new(&job.lanes, job.one_output, *limits, &context.unfinished, &on_close)
                 .admitting(job.manners.admission);
-            what.passing = passing;
+            (what.passing, what.reading) = (passing, job.reading);
             decompress(&what, &job.staffing, lease.as_ref(), &tally)
         }
     };

@@ -132,13 +132,14 @@ pub struct Wish {
 }
 
 /// What is printed instead of working.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Shows {
     Help,
     Version,
     Licence,
-    Memory,
     Benchmark,
+    /// The text that a function makes of the wish.
+    Text(fn(&Wish, &Context) -> String),
 }
 
 impl Wish {
@@ -200,11 +201,11 @@ fn run(name: &'static str, words: Vec<OsString>) -> Result<Outcome, Failure> {
         print(version)?;
         return Ok(Outcome::Done);
     }
-    if wish.shows == Some(Shows::Benchmark) {
+    if matches!(wish.shows, Some(Shows::Benchmark)) {
         return lz4_benchmark::run(&wish);
     }
     if let Some(shows) = wish.shows {
-        let text = shown(old, shows, &context);
+        let text = shown(old, shows, &wish, &context);
         if introduction::goes_to_stderr(old.name) {
             context.messages.report(&text);
         } else {
@@ -212,17 +213,16 @@ fn run(name: &'static str, words: Vec<OsString>) -> Result<Outcome, Failure> {
         }
         return Ok(Outcome::Done);
     }
-    (family.finish)(&mut wish, &context)
-        .map_err(|message| told((family.complain)(&wish, &Complaint::Uncompressed(message))))?;
+    let finished = (family.finish)(&mut wish, &context);
+    let messages = Messages::standard_error(super::verbosity(&wish.args));
+    wish.notes.iter().for_each(|note| messages.in_words_of_others(Verbosity::Normal, note));
+    wish.args.xz.errors.iter().for_each(|error| messages.in_words_of_others(Verbosity::Quiet, error));
+    finished.map_err(|message| told((family.complain)(&wish, &Complaint::Uncompressed(message))))?;
     if wish.names_files && wish.args.files.is_empty() {
         return Ok(Outcome::Code(wish.args.manners.codes.worst()));
     }
     if let Some(outcome) = zstd::run_instead(&mut wish, &mut context) {
         return outcome;
-    }
-    let loudness = super::verbosity(&wish.args);
-    for note in &wish.notes {
-        Messages::standard_error(loudness).in_words_of_others(Verbosity::Normal, note);
     }
     run_args(&mut context, &mut wish.args).map_err(|failure| match failure {
         Failure::Usage { message, .. } => told((family.complain)(&wish, &Complaint::Uncompressed(message))),
@@ -256,13 +256,13 @@ fn read_all(old: &OldName, wish: &mut Wish, words: Vec<OsString>) -> Result<(), 
     read(table, wish, words, None)
 }
 
-fn shown(old: &OldName, shows: Shows, context: &Context) -> String {
+fn shown(old: &OldName, shows: Shows, wish: &Wish, context: &Context) -> String {
     let line = introduction::version_line(old.name);
     match shows {
         Shows::Version => format!("{line}\n"),
         Shows::Licence => format!("{line}\nlicensed under MIT or Apache-2.0, as you choose\n"),
-        Shows::Memory => memory_information(context),
         Shows::Benchmark => String::new(),
+        Shows::Text(make) => make(wish, context),
         Shows::Help => {
             let (begin, help) = (introduction::help_begins(old.name), old.family.help.trim_start_matches('\n'));
             format!(
@@ -271,18 +271,6 @@ fn shown(old: &OldName, shows: Shows, context: &Context) -> String {
             )
         }
     }
-}
-
-/// As `xz --info-memory` tells it: limits are set by `--memory` only.
-fn memory_information(context: &Context) -> String {
-    let total_bytes = machine::host_memory(&context.host).map_or(0, |memory| memory.total_bytes);
-    format!(
-        "Hardware information:\n  Amount of physical memory (RAM):  {} MiB ({total_bytes} B)\n  \
-         Number of processor threads:      {}\n\nMemory usage limits:\n  Compression:                      Disabled\n  \
-         Decompression:                    Disabled\n",
-        total_bytes.div_ceil(1 << 20),
-        context.machine.online_cpus,
-    )
 }
 
 /// Complaints in the words of GNU getopt, which gzip and xz use.

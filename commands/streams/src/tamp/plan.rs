@@ -6,6 +6,7 @@ use super::names::{self, Found, LeftAlone};
 use super::{NAME, TampArgs, keep_up, origin, staffing};
 use codec::format::{DecodeLimits, EncodeOptions, Format, UnitLayout};
 use codec::lane::{Holes, Lane, LaneInput, LaneOutput, OutputCare, SourceFate};
+use codec::reading::StreamReading;
 use codec::registry;
 use crew::budget::Priority;
 use crew::pipeline::Staffing;
@@ -43,6 +44,8 @@ pub struct Job {
     pub total_bytes: Option<u64>,
     /// Files that were named but are not worked on.
     pub left_alone: usize,
+    /// The way streams are read.
+    pub reading: StreamReading,
 }
 
 impl Job {
@@ -73,7 +76,7 @@ impl Direction {
     /// Whether a library divides the work among threads of its own.
     fn uses_library_threads(&self) -> bool {
         let Self::Compress { format, options, .. } = self else { return false };
-        options.layout == UnitLayout::SingleUnit && format.facts().unit_name != "stream"
+        options.layout == UnitLayout::SingleUnit && format.facts().unit_name == "frame"
     }
 
     /// Uncompressed bytes in one unit that we write; what is read has its own.
@@ -164,6 +167,7 @@ pub fn plan(context: &Context, args: &TampArgs, inputs: Inputs) -> Result<Job, F
         label: label(&lanes),
         total_bytes: sizes.total_bytes,
         left_alone: left_alone.len(),
+        reading: args.xz.reading,
         lanes,
     })
 }
@@ -221,6 +225,9 @@ fn refuse(context: &Context, args: &TampArgs, event: &Event<'_>) -> Result<(), F
 
 /// The format to write: as given, or as the ending of the output's name or of `-S` tells, or the default.
 fn format_of(args: &TampArgs) -> Result<(&'static dyn Format, &'static str), Failure> {
+    if args.xz.is_raw {
+        return Ok((registry::raw(), "given"));
+    }
     if let Some(name) = &args.format {
         return Ok((registry::by_name(name).expect("clap lets only these through"), "given"));
     }
@@ -273,7 +280,7 @@ pub fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         }
         _ if args.legacy_blocks => UnitLayout::LegacyBlocks,
         (true, _) => UnitLayout::Bgzf,
-        _ if facts.unit_name == "stream" => UnitLayout::SingleUnit,
+        _ if facts.unit_name == "stream" || args.xz.is_in_order => UnitLayout::SingleUnit,
         (_, true) => UnitLayout::SingleUnit,
         _ => UnitLayout::ParallelUnits,
     };
@@ -289,7 +296,7 @@ pub fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
         hides_dictionary: args.hides_dictionary,
         zst: args.zst,
         library_threads: 1,
-        blocks: codec::format::BlockOptions::default(),
+        blocks: args.xz.blocks,
     };
     let keep_up = keep_up::levels(args, facts)?;
     // Chunks and memory as the highest level needs them.

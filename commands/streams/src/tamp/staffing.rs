@@ -4,7 +4,7 @@
 use super::TampArgs;
 use super::memory::{Cap, Fitting, TooTight, fit};
 use super::plan::{Direction, Sizes, usage};
-use codec::format::UnitLayout;
+use codec::format::{DecodeLimits, UnitLayout};
 use codec::lane::{Lane, LaneOutput};
 use crew::budget::Priority;
 use crew::pipeline::{Executor, Staffing};
@@ -15,7 +15,7 @@ use mh_kit::report::counted;
 
 /// The share of the memory at hand that a run takes without being told otherwise: an eighth leaves room for its producer
 /// and consumer, and for other runs.
-const MEMORY_SHARE: u64 = 8;
+pub const MEMORY_SHARE: u64 = 8;
 
 /// What is at the two ends of all lanes.
 #[derive(Clone, Copy)]
@@ -57,7 +57,9 @@ pub fn staff(
     let asked = args.shared.hands_asked().unwrap_or(context.machine.hands_allowed());
     let chunks = chunks(&direction, sizes);
     let useful = chunks.map_or(asked, |chunks| usize::try_from(chunks).unwrap_or(usize::MAX).min(asked)).max(1);
-    let fitting = fit(direction, useful, lanes.len(), ends, cap).map_err(|TooTight { need_bytes }| {
+    // Under limits of xz's kind one lane is open at a time.
+    let lanes_open = if args.xz.has_limits { 1 } else { lanes.len() };
+    let fitting = fit(direction, useful, lanes_open, ends, cap).map_err(|TooTight { need_bytes }| {
         let (need, allowed) = (terminal::bytes(need_bytes), terminal::bytes(cap.bytes));
         usage(format!("this level needs {need} on one hand, --memory allows {allowed}"))
     })?;
@@ -78,7 +80,15 @@ pub fn staff(
         format!("{}, and the codecs of {}", counted(slots.given as u64, "slot"), counted(width as u64, "hand")),
     );
     explain_priority(args, plan);
-    Ok((direction, Staffing { width, slots, lanes_at_once: lanes_at_once(), mode }))
+    let (direction, lanes_at_once) = match direction {
+        // The memory of a file's filters has a limit of its own, and no two files share it.
+        Direction::Decompress { limits } if args.xz.has_limits => {
+            (Direction::Decompress { limits: DecodeLimits { stream_bytes: u64::MAX, ..limits } }, 1)
+        }
+        direction if args.xz.has_limits => (direction, 1),
+        direction => (direction, lanes_at_once()),
+    };
+    Ok((direction, Staffing { width, slots, lanes_at_once, mode }))
 }
 
 /// LIMIT: open files. A lane takes its input, its output, a bell and for a moment one more; some are ours.
@@ -105,6 +115,8 @@ pub fn explain_format(direction: &Direction, reason: &str, plan: &mut Plan) {
     };
     let facts = format.facts();
     let units = match options.layout {
+        // Blocks of an unknown number, as their bytes come.
+        UnitLayout::SingleUnit if facts.unit_name == "block" => "blocks, one behind another".to_owned(),
         UnitLayout::SingleUnit => format!("one {}", facts.unit_name),
         UnitLayout::Bgzf => "BGZF blocks".to_owned(),
         UnitLayout::ParallelUnits | UnitLayout::LegacyBlocks => {

@@ -52,7 +52,7 @@ impl Format for Xz {
     fn chunk_bytes(&self, options: &EncodeOptions) -> usize {
         match options.layout {
             UnitLayout::SingleUnit => in_order::SEGMENT_BYTES,
-            UnitLayout::ParallelUnits | UnitLayout::Bgzf => {
+            UnitLayout::ParallelUnits | UnitLayout::Bgzf | UnitLayout::LegacyBlocks => {
                 usize::try_from(encode::block_bytes(options)).unwrap_or(usize::MAX)
             }
         }
@@ -96,7 +96,9 @@ impl Format for Xz {
         match options.layout {
             // The encoder writes it.
             UnitLayout::SingleUnit => Box::new(FixedTail::default()),
-            UnitLayout::ParallelUnits | UnitLayout::Bgzf => Box::new(encode::IndexTail::new(options)),
+            UnitLayout::ParallelUnits | UnitLayout::Bgzf | UnitLayout::LegacyBlocks => {
+                Box::new(encode::IndexTail::new(options))
+            }
         }
     }
 

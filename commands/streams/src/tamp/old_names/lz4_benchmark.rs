@@ -124,6 +124,7 @@ fn decompress(
         unit_held_bytes: u64::MAX,
         window_bytes: u64::MAX,
         dictionary: None,
+        prefix: None,
         stream_bytes: u64::MAX,
         streams_lone_unit: false,
     };
