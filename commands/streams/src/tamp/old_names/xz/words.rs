@@ -3,7 +3,7 @@
 use super::limits::needed;
 use crate::tamp::manners::{Event, Manners, Said, Way};
 use crate::tamp::names::{LeftAlone, SpecialMode};
-use crate::tamp::old_names::{input_of, kernel_words, name_of};
+use crate::tamp::old_names::{input_of, kernel_words, name_of, output_of};
 use codec::error::{CodecError, UnitDefect};
 use codec::format::Remark;
 use codec::lane::LaneInput;
@@ -20,7 +20,7 @@ pub fn voice(manners: &Manners, event: &Event<'_>) -> Said {
     let name = &manners.name;
     match event {
         Event::LeftAlone { path, why } => left_alone(manners, path, why),
-        Event::Failed { input, error, .. } => {
+        Event::Failed { input, output, error, .. } => {
             let shown = input_of(input, "(stdin)");
             match error {
                 CodecError::Directory => Said::odd(2, format!("{name}: {shown}: Is a directory, skipping")),
@@ -28,6 +28,13 @@ pub fn voice(manners: &Manners, event: &Event<'_>) -> Said {
                 CodecError::Damaged { defect: UnitDefect::Memory { need_bytes, allowed_bytes }, .. } => {
                     let need = needed(*need_bytes, *allowed_bytes);
                     Said::wrong(1, format!("{name}: {shown}: Memory usage limit reached\n{name}: {need}"))
+                }
+                CodecError::Write { cause, .. } => {
+                    let output = output_of(output, "(stdout)");
+                    Said::wrong(1, format!("{name}: {output}: Write error: {}", kernel_words(cause)))
+                }
+                CodecError::Create { path, cause } => {
+                    Said::wrong(1, format!("{name}: {}: {}", name_of(path), kernel_words(cause)))
                 }
                 error => Said::wrong(1, format!("{name}: {shown}: {}", failed(input, error))),
             }
@@ -91,6 +98,7 @@ const CORRUPT: &str = "Compressed data is corrupt";
 fn failed(input: &LaneInput, error: &CodecError) -> String {
     match error {
         CodecError::Open(cause) => kernel_words(cause),
+        CodecError::Read { cause, .. } => format!("Read error: {}", kernel_words(cause)),
         CodecError::NotRecognised(_) => "File format not recognized".to_owned(),
         CodecError::Damaged { defect, .. } => defect_words(defect).to_owned(),
         CodecError::TrailingGarbage { unit_name: "stream", .. } => CORRUPT.to_owned(),
