@@ -3,7 +3,7 @@
 use codec::compress::{Compression, compress};
 use codec::decompress::{Decompression, decompress};
 use codec::error::CodecError;
-use codec::format::{BlockOptions, DecodeLimits, EncodeOptions, UnitLayout};
+use codec::format::{DecodeLimits, EncodeOptions, UnitLayout};
 use codec::lane::{Lane, LaneInput, LaneOutcome, LaneOutput, OutputCare, SourceFate};
 use codec::origin::Tells;
 use codec::registry;
