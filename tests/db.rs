@@ -171,6 +171,13 @@ fn a_wrong_row_keeps_all_out_and_with_reject_itself_alone() {
     assert!(log.contains(&format!("a.csv:{line}: byte ")), "{log}");
     let rejected = String::from_utf8(asked.place.read("bad.csv")).expect("text");
     assert_eq!((rejected.lines().count(), log.lines().count()), (2, 2));
+    // They are not written over, and neither is an input.
+    for words in [["t", "a.csv", "--reject", "bad.csv"], ["t", "a.csv", "--reject", "a.csv"]] {
+        assert_eq!(asked.load(&words, b"").exit, Exit::Code(2), "{words:?}");
+    }
+    assert_eq!(asked.place.read("bad.csv"), rejected.as_bytes());
+    assert!(asked.place.read("a.csv") == text.as_bytes());
+    assert_eq!(asked.load(&["t", "a.csv", "--encoding", "nix", "--reject", "none"], b"").exit, Exit::Code(2));
     // Mended, they are loaded as any file.
     asked.place.write("good.csv", rejected.replace("x2003", "2003").replace("a,b,line", "line"));
     let outcome = asked.load(&["t", "good.csv"], b"");
@@ -284,6 +291,17 @@ fn mariadb_gets_null_and_empty_and_refuses_what_it_would_change() {
         assert!(said(&outcome).contains("no row was kept"), "{}", said(&outcome));
         assert_eq!(asked.ask("select count(*) from shop.t"), ROWS.to_string());
     }
+    // A 0 is no request for a number; an empty value is.
+    asked.ask("create table shop.numbers (id int auto_increment primary key, name varchar(9))");
+    asked.place.write("n.csv", "0,zero\n1,one\n,next\n");
+    let outcome = asked.load(&["numbers", "n.csv"], b"");
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+    assert_eq!(asked.ask("select group_concat(id order by id) from shop.numbers"), "0,1,2");
+    asked.ask("create user nobody@localhost; grant select on shop.* to nobody@localhost");
+    let by_nobody = Asked { address: asked.address.replace("root@", "nobody@"), ..asked };
+    let outcome = by_nobody.load(&["numbers", "n.csv"], b"");
+    assert_eq!(outcome.exit, Exit::Code(2), "{}", said(&outcome));
+    assert!(said(&outcome).contains("no right to insert into numbers"), "{}", said(&outcome));
 }
 
 #[test]

@@ -247,8 +247,16 @@ impl fmt::Display for ServerAddress {
         };
         let database = self.database.as_deref().unwrap_or_default();
         match &self.place {
+            // As it can be typed: PostgreSQL's clients make the socket's name of a directory and a port.
             Endpoint::Unix(path) => {
-                write!(formatter, "{scheme}://{}@/{database}?socket={}", self.user, path.display())
+                let (user, name) = (&self.user, path.file_name().unwrap_or_default().to_string_lossy());
+                match (name.strip_prefix(".s.PGSQL."), path.parent()) {
+                    (Some(port), Some(directory)) if self.protocol == Protocol::Postgres => {
+                        let port = if port == "5432" { String::new() } else { format!("&port={port}") };
+                        write!(formatter, "{scheme}://{user}@/{database}?host={}{port}", directory.display())
+                    }
+                    _ => write!(formatter, "{scheme}://{user}@/{database}?socket={}", path.display()),
+                }
             }
             place @ Endpoint::Tcp { .. } => write!(formatter, "{scheme}://{}@{place}/{database}", self.user),
         }

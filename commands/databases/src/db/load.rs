@@ -45,6 +45,9 @@ pub fn run(context: &mut Context, mut args: DbLoadArgs) -> Result<Outcome, Failu
     for warning in &named.warnings {
         context.messages.warning(NAME, warning, &[]);
     }
+    if let Some(file) = &args.rejects.file {
+        RejectFile::refuse(file, &words.inputs, args.resume).map_err(usage)?;
+    }
     let signals = EndingSignals::hold().map_err(mh_kit::context::signal_failure)?;
     let columns = args.columns();
     let request = TableRequest { table: words.table.clone(), columns, format, encoding: args.rows.encoding.clone() };
@@ -93,7 +96,7 @@ fn carry_out(
     let server = looked_at.and_then(|connection| server_behind(connection.as_fd()));
     // Without the right to see it, there is no figure.
     let mut meter = server.and_then(|pid| ServerMeter::open(pid).ok());
-    let rejects = args.rejects.file.as_deref().map(RejectFile::create).transpose();
+    let rejects = args.rejects.file.as_deref().map(|file| RejectFile::create(file, args.resume)).transpose();
     let rejects = rejects.map_err(|message| Failure::Environment { command: NAME, message })?;
     let control = Arc::new(LoadControl::new(job.connections));
     signals.end(Arc::clone(&control)).map_err(mh_kit::context::signal_failure)?;

@@ -7,6 +7,9 @@ use crate::error::LoadFailure;
 use crate::rows::{RowFormat, RowValues, escape};
 use wire::{Canceller, Connection, ServerError, WireError};
 
+/// INSERT denied, for a table and for a column.
+const NO_RIGHT: [Option<u16>; 2] = [Some(1142), Some(1143)];
+
 /// What a table is. Nothing is changed.
 pub(super) fn facts(connection: &mut Connection, request: &TableRequest) -> Result<TableFacts, LoadFailure> {
     let (schema, name) = split_name(&request.table);
@@ -21,6 +24,18 @@ pub(super) fn facts(connection: &mut Connection, request: &TableRequest) -> Resu
     )?;
     if columns.is_empty() {
         return Err(LoadFailure::Database(format!("there is no table {}, or no right to see it", request.table)));
+    }
+    let schema_prefix = schema.as_ref().map(|schema| format!("{}.", quoted(schema, '`'))).unwrap_or_default();
+    // It looks at rights, and inserts nothing.
+    let asked = connection.query(&format!("explain insert into {schema_prefix}{} () values ()", quoted(&name, '`')));
+    if matches!(asked, Err(WireError::Server(error)) if NO_RIGHT.contains(&error.number)) {
+        return Err(LoadFailure::Database(format!("no right to insert into {}", request.table)));
+    }
+    if let Some(encoding) = &request.encoding {
+        let sets = "select 1 from information_schema.character_sets where character_set_name";
+        if list(connection, &format!("{sets} = lower({})", literal(encoding)))?.is_empty() {
+            return Err(LoadFailure::Database(format!("the server knows no encoding '{encoding}'")));
+        }
     }
     let mut number = |sql: String| -> Result<Option<u64>, LoadFailure> {
         Ok(list(connection, &sql)?.first().and_then(|text| text.parse().ok()))
@@ -45,7 +60,6 @@ pub(super) fn facts(connection: &mut Connection, request: &TableRequest) -> Resu
     );
     // MySQL has it elsewhere, and a user may not be allowed to see it.
     let used = used.ok().flatten();
-    let schema_prefix = schema.as_ref().map(|schema| format!("{}.", quoted(schema, '`'))).unwrap_or_default();
     let version = connection.server_version();
     let kind = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
     Ok(TableFacts {
@@ -123,8 +137,10 @@ const INSERT_BYTES: usize = 1 << 20;
 
 impl MySqlLoad {
     pub(super) fn open(mut connection: Connection, target: &TableTarget) -> Result<Self, LoadFailure> {
+        // A 0 is a 0, and not the next number.
         let settings = format!(
-            "set session max_error_count = {WARNINGS_KEPT}, sql_mode = replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')"
+            "set session max_error_count = {WARNINGS_KEPT}, \
+             sql_mode = concat(replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), ',NO_AUTO_VALUE_ON_ZERO')"
         );
         connection.execute(&settings)?;
         if target.request.encoding.is_some() {

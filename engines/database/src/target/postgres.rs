@@ -19,6 +19,12 @@ pub(super) fn facts(connection: &mut Connection, request: &TableRequest) -> Resu
     if can_insert != "t" {
         return Err(LoadFailure::Database(format!("no right to insert into {}", request.table)));
     }
+    if let Some(encoding) = &request.encoding {
+        let known = first(connection, &format!("select pg_catalog.pg_char_to_encoding({})", literal(encoding)))?;
+        if known.and_then(|row| row.into_iter().next()).is_none_or(|number| number == "-1") {
+            return Err(LoadFailure::Database(format!("the server knows no encoding '{encoding}'")));
+        }
+    }
     let count = |connection: &mut Connection, sql: &str| -> Result<u64, LoadFailure> {
         Ok(first(connection, sql)?
             .and_then(|row| row.into_iter().next())

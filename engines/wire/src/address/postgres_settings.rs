@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(shown("postgres://h", &[]), "postgres://me@h:5432/me");
         assert_eq!(
             shown("postgres://", &[("PGHOST", "/run/x"), ("PGPORT", "9")]),
-            "postgres://me@/me?socket=/run/x/.s.PGSQL.9"
+            "postgres://me@/me?host=/run/x&port=9"
         );
         assert_eq!(shown("postgresql://a@h:1/d", &[("PGHOST", "x"), ("PGUSER", "y")]), "postgres://a@h:1/d");
         assert_eq!(shown("host=::1 dbname=d", &[("PGUSER", "y")]), "postgres://y@[::1]:5432/d");

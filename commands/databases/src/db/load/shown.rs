@@ -52,11 +52,12 @@ fn tell_rejects(context: &Context, end: &LoadEnd<'_>, rejects: Option<&KeptRejec
     let Some(rejects) = rejects.filter(|_| end.outcome.rejected > 0) else { return Outcome::Done };
     let first = rejects.first.as_deref().unwrap_or_default();
     let count = counted(end.outcome.rejected, "row");
-    let files = format!(
-        "they are in {}, their causes in {}",
-        terminal::quote(&rejects.path),
-        terminal::quote(&rejects.log_path)
-    );
+    let kept = match rejects.count {
+        count if count == end.outcome.rejected => "they are".to_owned(),
+        count => format!("the first {} are", integer(count)),
+    };
+    let files =
+        format!("{kept} in {}, their causes in {}", terminal::quote(&rejects.path), terminal::quote(&rejects.log_path));
     let text = format!("{count} refused, the first: {}", terminal::printable(first));
     context.messages.refusal(NAME, &text, &[files]);
     Outcome::Partial
@@ -117,6 +118,8 @@ fn advice(job: &LoadJob, error: &LoadFailure) -> Option<String> {
             "rows with the same key, or a row that all of them change, make connections wait: -j1 or --reject"
                 .to_owned(),
         ),
+        // It would come to the same row again.
+        LoadFailure::Row { .. } | LoadFailure::Rows { .. } | LoadFailure::Input { .. } => None,
         _ if job.sources.is_some() => Some("the same command goes on from there".to_owned()),
         _ => None,
     }
