@@ -59,6 +59,7 @@ const FILES: &[Case] = &[
     says("cp b b.txz; zstd -q --exclude-compressed b.txz a"),
     says("zstd --rm -c h1"),
     says("zstd -t --rm a.zst"),
+    says("zstd -t a.zst a.zst -o x"),
     ends("zstd -qV | grep -q '^1.5.[0-9]$'; zstd -q --version | wc -l"),
     ends("zstd -V | grep -q 'Zstandard CLI (64-bit) v1.5'; zstd --version | grep -qi zstandard"),
     says("zstd -h > /dev/null; zstd -H > /dev/null; zstd --help > /dev/null"),
@@ -127,4 +128,16 @@ fn long_files_into_one_output_keep_their_order() {
     let outcome = run_line(&place, "rm all; zstd -dqf first.zst bad.zst -o all", Some(family.links.path()));
     assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
     assert!(!place.has("all"), "of a damaged input nothing is left");
+}
+
+/// zstd loses that input.
+#[test]
+fn an_input_is_not_replaced_by_what_several_become() {
+    let place = Place::new();
+    let line = "printf one > a; printf two > b; ln -s \"$(readlink -f \"$(command -v $mh)\")\" zstd; ./zstd -f a b -o b; echo $?; cat a b";
+    let outcome = place.shell(line);
+    assert_eq!(String::from_utf8_lossy(&outcome.stdout), "1\nonetwo", "{}", said(&outcome));
+    assert!(said(&outcome).contains("will overwrite the input file"), "{}", said(&outcome));
+    let outcome = place.shell("mkdir d; ./zstd -f a b -o d; echo $?; ls d");
+    assert_eq!(String::from_utf8_lossy(&outcome.stdout), "1\n", "{}", said(&outcome));
 }

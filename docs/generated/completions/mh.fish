@@ -66,7 +66,7 @@ lzma\t''"
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s S -l suffix -d 'Suffix to use' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l long -d 'zst: look for matches up to 2^LOG bytes back (default 27), in one frame; when decompressing, allow such windows' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l digest -d 'Print digests of the uncompressed data, computed in the same pass: sha256, or several (crc32,blake3)' -r
-complete -c mh -n "__fish_mh_using_subcommand tamp" -s D -l dictionary -d 'zst: use FILE as a dictionary; decompression needs the same FILE' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tamp" -s D -l dictionary -d 'zst, lz4: use FILE as a dictionary; decompression needs the same FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'

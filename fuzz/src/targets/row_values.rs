@@ -23,7 +23,8 @@ pub fn run(input: &[u8]) {
     read.read_content(&format, &row).expect("what was written is read");
     assert_eq!(read.iter().collect::<Vec<_>>(), values);
     row.push(b'\n');
-    assert_eq!(format.rows(&row).collect::<Vec<_>>(), [0..row.len()], "it is one row");
+    let mut rows = format.rows(&row);
+    assert_eq!((rows.next(), rows.next()), (Some(0..row.len()), None), "it is one row");
 }
 
 /// Values with all that is escaped.

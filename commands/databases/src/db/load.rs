@@ -16,6 +16,7 @@ use super::stopping::EndingSignals;
 use ::load::cost::{ServerMeter, server_behind};
 use crew::budget::Lease;
 use database::error::LoadFailure;
+use database::inputs::LoadInput;
 use database::load::{LoadControl, LoadOutcome, Rejects, TableLoad, run as load_table};
 use database::target::{TableRequest, TableTarget};
 use mh_kit::context::Context;
@@ -24,6 +25,7 @@ use mh_kit::report::show_plan;
 use plan::LoadJob;
 use rejected::RejectFile;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::sync::Arc;
 use terminal::Verbosity;
 use wire::Connection;
@@ -46,7 +48,11 @@ pub fn run(context: &mut Context, mut args: DbLoadArgs) -> Result<Outcome, Failu
         context.messages.warning(NAME, warning, &[]);
     }
     if let Some(file) = &args.rejects.file {
-        RejectFile::refuse(file, &words.inputs, args.resume).map_err(usage)?;
+        let inputs = words.inputs.iter().map(|input| match input {
+            LoadInput::Stdin => Path::new("/dev/stdin"),
+            LoadInput::Path(path) => path,
+        });
+        RejectFile::refuse(file, &inputs.collect::<Vec<_>>(), args.resume).map_err(usage)?;
     }
     let signals = EndingSignals::hold().map_err(mh_kit::context::signal_failure)?;
     let columns = args.columns();

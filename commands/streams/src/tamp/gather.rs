@@ -12,6 +12,7 @@ use mh_kit::context::Context;
 use mh_kit::failure::{Failure, with_causes};
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ pub struct Gathering {
 pub fn begin(context: &Context, args: &TampArgs, job: &mut Job, path: &Path) -> Result<Gathering, Failure> {
     let name = terminal::printable(&path.to_string_lossy()).into_owned();
     let failure = |error: &io::Error| wrong(&job.manners, &name, &with_causes(error));
+    refuse(args, path).map_err(|cause| wrong(&job.manners, &name, cause))?;
     let mut replace = if args.force { Replace::Yes } else { Replace::Never };
     let (file, staged) = if is_special(path) {
         (File::options().write(true).open(path).map_err(|error| failure(&error))?, None)
@@ -44,6 +46,21 @@ pub fn begin(context: &Context, args: &TampArgs, job: &mut Job, path: &Path) -> 
         lane.output = LaneOutput::Open(Arc::clone(&file));
     }
     Ok(Gathering { staged, replace, name })
+}
+
+/// Why the output cannot be this one, whatever is answered.
+fn refuse(args: &TampArgs, path: &Path) -> Result<(), &'static str> {
+    let Ok(there) = std::fs::metadata(path) else { return Ok(()) };
+    if there.is_dir() {
+        return Err("Is a directory");
+    }
+    let is_it = |input: &Path| {
+        std::fs::metadata(input).is_ok_and(|input| (input.dev(), input.ino()) == (there.dev(), there.ino()))
+    };
+    if there.is_file() && args.files.iter().any(|input| is_it(input)) {
+        return Err("Refusing to open an output file which will overwrite the input file");
+    }
+    Ok(())
 }
 
 /// Whether a file that exists may be replaced.

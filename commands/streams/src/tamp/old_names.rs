@@ -125,6 +125,13 @@ pub struct Wish {
     notes: Vec<String>,
     /// What only zstd's options say.
     zstd: zstd::ZstdWish,
+    /// What only bzip2's and lz4's options say.
+    rare: RareWish,
+}
+
+/// See [`Wish::rare`].
+#[derive(Default)]
+struct RareWish {
     /// Whether little memory is to do.
     small: bool,
     /// Levels and time of a benchmark.
@@ -161,8 +168,7 @@ impl Wish {
             format: None,
             notes: Vec::new(),
             zstd: zstd::ZstdWish::default(),
-            small: false,
-            benchmark: lz4_benchmark::Benchmark::default(),
+            rare: RareWish::default(),
         }
     }
 
@@ -202,7 +208,7 @@ fn run(name: &'static str, words: Vec<OsString>) -> Result<Outcome, Failure> {
         return Ok(Outcome::Done);
     }
     if matches!(wish.shows, Some(Shows::Benchmark)) {
-        return lz4_benchmark::run(&wish);
+        return lz4_benchmark::run(&wish, &context);
     }
     if let Some(shows) = wish.shows {
         let text = shown(old, shows, &wish, &context);

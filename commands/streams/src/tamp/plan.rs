@@ -17,7 +17,7 @@ use mh_kit::failure::Failure;
 use mh_kit::report::{range_text, seconds_text};
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::ops::RangeInclusive;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -309,10 +309,18 @@ fn dictionary(args: &TampArgs) -> Result<Option<&'static [u8]>, Failure> {
     let Some(path) = &args.dictionary else { return Ok(None) };
     // LIMIT: as zstd has it.
     const DICTIONARY_BYTES_MAX: u64 = 32 << 20;
+    // COMPAT: lz4 takes the end of a file of any size.
+    const LZ4_BYTES: u64 = 64 << 10;
     let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(DICTIONARY_BYTES_MAX + 1).read_to_end(&mut bytes))
-        .map_err(|error| usage(format!("could not read the dictionary {}: {error}", quote(path))))?;
+    let mut read = || {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        if length > DICTIONARY_BYTES_MAX && args.format.as_deref() == Some("lz4") {
+            file.seek(SeekFrom::Start(length - LZ4_BYTES))?;
+        }
+        file.take(DICTIONARY_BYTES_MAX + 1).read_to_end(&mut bytes)
+    };
+    read().map_err(|error| usage(format!("could not read the dictionary {}: {error}", quote(path))))?;
     if bytes.len() as u64 > DICTIONARY_BYTES_MAX {
         return Err(usage(format!("the dictionary {} is larger than 32 MiB", quote(path))));
     }

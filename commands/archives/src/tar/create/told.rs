@@ -66,6 +66,16 @@ impl CreationTold {
                 let theirs = format!("{}: {cause}", plain(&path));
                 failed(context, &theirs, &format!("archive {}: {cause}", quoted(&path)));
             }
+            Event::MadeRelative { removed } => {
+                made_relative(context, &removed);
+            }
+            event => self.warn_of(context, args, event),
+        }
+    }
+
+    /// Tells of a file that is in the archive in another way than it was found, or is left out.
+    fn warn_of(&mut self, context: &Context, args: &TarArgs, event: Event) {
+        match event {
             Event::Vanished { path } => {
                 self.changed += 1;
                 let theirs = format!("{}: File removed before we read it", plain(&path));
@@ -113,9 +123,14 @@ impl CreationTold {
                     warn(context, args, "cachedir", (&theirs, &ours));
                 }
             }
-            Event::MadeRelative { removed } => {
-                made_relative(context, &removed);
-            }
+            // Told by `tell`.
+            Event::Taken { .. }
+            | Event::Reached(_)
+            | Event::Counted(_)
+            | Event::MissingLinks { .. }
+            | Event::NotArchived { .. }
+            | Event::Unfit { .. }
+            | Event::MadeRelative { .. } => {}
         }
     }
 

@@ -40,7 +40,7 @@ pub struct KeptRejects {
 impl RejectFile {
     /// Why they cannot be written, if so. Nothing that is there is lost: they may be the input, or what an earlier load has put aside. A load that goes on
     /// (`resumes`) adds to those of the one before.
-    pub fn refuse(path: &Path, inputs: &[PathBuf], resumes: bool) -> Result<(), String> {
+    pub fn refuse(path: &Path, inputs: &[&Path], resumes: bool) -> Result<(), String> {
         let identity = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
         for path in [path.to_owned(), log_path(path)] {
             let Ok(found) = std::fs::symlink_metadata(&path) else { continue };
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(std::fs::read(&kept.path).expect("it stays").len(), 14);
         let other = place.path().join("none.csv");
         RejectFile::create(&other, false).expect("it is made").finish().expect("nothing to write");
-        assert!(!other.exists() && !super::log_path(&other).exists());
+        assert!(!other.exists() && !log_path(&other).exists());
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
         let [input, link, other] = ["x.csv.log", "link", "other"].map(|name| place.path().join(name));
         std::fs::write(&input, b"1\n").expect("written");
         std::fs::hard_link(&input, &link).expect("linked");
-        let inputs = [input.clone()];
+        let inputs = [input.as_path()];
         for resumes in [false, true] {
             let refuse = |path: &Path| RejectFile::refuse(path, &inputs, resumes);
             for path in [&input, &link, &place.path().join("x.csv")] {

@@ -64,7 +64,7 @@ const OPTIONS: &[Opt] = &[
     flag("v verbose", |wish| (wish.args.quiet, wish.args.verbose) = (0, wish.args.verbose + 1)),
     flag("fast", |wish| wish.level = Some(1)),
     flag("best", |wish| wish.level = Some(9)),
-    flag("s small", |wish| wish.small = true),
+    flag("s small", |wish| wish.rare.small = true),
     accepted("repetitive-fast"),
     accepted("repetitive-best"),
 ];
@@ -107,7 +107,7 @@ fn begin(wish: &mut Wish) {
 
 fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     super::take_format(wish, "bz2")?;
-    if wish.small {
+    if wish.rare.small {
         wish.args.shared.hands = Some(1);
         // COMPAT: blocks of 200 kB at most; lbzip2 takes them as they are.
         let least = if wish.called == "lbzip2" { 9 } else { 2 };

@@ -7,9 +7,12 @@ use codec::byte_buffer::ByteBuffer;
 use codec::error::CodecError;
 use codec::format::{DecodeLimits, EncodeOptions, Format, UnitLayout};
 use crew::pipeline::Pause;
+use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::print;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
 use std::time::{Duration, Instant};
 
 /// What is to be measured.
@@ -28,20 +31,20 @@ impl Default for Benchmark {
 
 /// `-b#`.
 pub(super) fn first(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
-    wish.benchmark.first = level(value)?;
+    wish.rare.benchmark.first = level(value)?;
     wish.shows = Some(super::Shows::Benchmark);
     Ok(())
 }
 
 /// `-e#`.
 pub(super) fn last(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
-    wish.benchmark.last = level(value)?;
+    wish.rare.benchmark.last = level(value)?;
     Ok(())
 }
 
 /// `-i#`.
 pub(super) fn seconds(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
-    wish.benchmark.seconds = if value.is_empty() { 0 } else { number(value).ok_or(INCORRECT)? };
+    wish.rare.benchmark.seconds = if value.is_empty() { 0 } else { number(value).ok_or(INCORRECT)? };
     Ok(())
 }
 
@@ -54,20 +57,29 @@ fn level(value: &OsStr) -> Result<i32, String> {
     Ok(level.min(LEVEL_MAX) as i32)
 }
 
+/// LIMIT: the part of the memory at hand that files may take.
+const MEMORY_SHARE: u64 = 8;
+
 /// Measures and prints a line a level.
-pub(super) fn run(wish: &Wish) -> Result<Outcome, Failure> {
+pub(super) fn run(wish: &Wish, context: &Context) -> Result<Outcome, Failure> {
+    // All of it, its compressed form and what that becomes again are held.
+    let at_hand = wish.args.shared.memory.unwrap_or(context.machine.memory_budget_bytes()) / MEMORY_SHARE;
     let mut all = Vec::new();
     for file in &wish.args.files {
-        let read = std::fs::read(file);
+        let left = at_hand.saturating_sub(all.len() as u64);
+        let read = File::open(file).and_then(|file| file.take(left + 1).read_to_end(&mut all));
         let refusal = |_unreadable| refused(format!("Error 10 : impossible to open file {} ", name_of(file)), 10);
-        all.extend(read.map_err(refusal)?);
+        read.map_err(refusal)?;
+        if all.len() as u64 > at_hand {
+            return Err(refused(format!("Error 12 : not enough memory for {} ", name_of(file)), 12));
+        }
     }
     let name = match &wish.args.files[..] {
         [] => return Err(refused("a benchmark needs files".to_owned(), 1)),
         [file] => file.file_name().map_or_else(|| name_of(file), |name| name_of(name.as_ref())),
         files => format!(" {} files", files.len()),
     };
-    let Benchmark { first, last, seconds } = wish.benchmark;
+    let Benchmark { first, last, seconds } = wish.rare.benchmark;
     for level in first..=last.max(first) {
         let measured = measure(&all, level, Duration::from_secs(seconds));
         let measured = measured.map_err(|error| refused(mh_kit::failure::with_causes(&error), 1))?;

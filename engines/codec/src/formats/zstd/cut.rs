@@ -122,7 +122,7 @@ fn frame_length(
 ) -> Result<Option<(u64, [u8; 4])>, CutError> {
     let blocks = plain_bytes / BLOCK_BYTES_MAX + 1;
     // LIMIT: stored blocks of full size, and as many again that are small or empty.
-    let longest = plain_bytes + plain_bytes / 64 + blocks * 64 + (1 << 10);
+    let longest = plain_bytes.saturating_add(plain_bytes / 64).saturating_add(blocks.saturating_mul(64) + (1 << 10));
     let mut length = header.bytes as u64;
     loop {
         let mut bytes = [0; BLOCK_HEADER_BYTES];

@@ -67,7 +67,7 @@ pub(super) fn run(wish: &mut Wish, context: &mut Context) -> Result<Outcome, Fai
             Err(words) => return wrong(wish, words),
         };
         let measured = match wish.zstd.only_decodes {
-            true => decoding_of(wish, context, &subject)?,
+            true => decoding_of(wish, context, &subject, at_hand)?,
             false => levels_of(wish, context, &subject)?,
         };
         if let Err(words) = measured {
@@ -163,18 +163,24 @@ fn heading(wish: &Wish, all_bytes: u64) -> String {
 }
 
 /// `-b -d`: files that are compressed already.
-fn decoding_of(wish: &mut Wish, context: &Context, subject: &Subject) -> Result<Result<(), String>, Failure> {
+fn decoding_of(
+    wish: &mut Wish,
+    context: &Context,
+    subject: &Subject,
+    at_hand: u64,
+) -> Result<Result<(), String>, Failure> {
     let limits = limits_of(&EncodeOptions::new(DEFAULT_LEVEL, UnitLayout::ParallelUnits));
     let Some(format) = codec::registry::by_name("zst") else { unreachable!("zst is registered") };
     let mut frames = Vec::new();
     for file in &subject.files {
         match frames_of(file, format, &limits) {
-            Some(found) => frames.extend(found),
-            None => return Ok(Err("Error 32 : Impossible to determine original size ".to_owned())),
+            // What a frame claims is what its decoder makes room for.
+            Some(found) if found.iter().all(|(_, bytes)| *bytes <= at_hand) => frames.extend(found),
+            _ => return Ok(Err("Error 32 : Impossible to determine original size ".to_owned())),
         }
     }
     let duration = Duration::from_secs(u64::from(wish.zstd.seconds.unwrap_or(SECONDS)));
-    let content_bytes = frames.iter().map(|(_, bytes)| bytes).sum();
+    let content_bytes = frames.iter().fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
     let decompress = on_hands(wish, context, "tamp: measure decompression", |hands| {
         best_of(duration, hands as usize, frames.len(), &|| Ok(format.decoder(&limits)), &|decoder, number| {
             let ((frame, bytes), mut back) = (frames[number], ByteBuffer::default());

@@ -103,6 +103,13 @@ fn leave_out(wish: &mut Wish, dictionary: (u64, u64)) {
 
 /// What zstd says before several inputs become one output, and its question.
 pub(super) fn settle_output(wish: &mut Wish) -> Result<(), String> {
+    if wish.args.test {
+        // COMPAT: nothing is written.
+        wish.args.output = None;
+    }
+    if wish.args.output.as_deref() == Some(Path::new("-")) {
+        (wish.args.output, wish.args.stdout) = (None, true);
+    }
     tell_of_equal_names(wish);
     if wish.args.force && wish.args.output.is_none() && !wish.args.stdout {
         // Twice the same file is twice the same output.
