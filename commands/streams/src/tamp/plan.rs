@@ -56,6 +56,7 @@ impl Job {
 }
 
 /// Which way, and how.
+#[expect(clippy::large_enum_variant, reason = "there is one a run")]
 pub enum Direction {
     Compress {
         format: &'static dyn Format,
