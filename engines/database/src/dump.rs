@@ -9,7 +9,7 @@ mod session;
 mod source;
 pub(crate) mod statement;
 mod table;
-mod work;
+pub(crate) mod work;
 
 pub(crate) use archive::INDEX;
 pub use archive::{ArchiveFault, ArchiveFrame, ArchiveIndex, ArchiveTable};

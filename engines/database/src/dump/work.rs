@@ -18,7 +18,7 @@ use std::time::Instant;
 use wire::Connection;
 
 /// What pg_dump writes behind the rows of a table.
-const END_OF_ROWS: &[u8] = b"\\.\n\n\n";
+pub const END_OF_ROWS: &[u8] = b"\\.\n\n\n";
 
 /// All connections count in one place: not with every row, which each has a slice of its own.
 const COUNTED_BYTES: u64 = 64 << 10;

@@ -8,6 +8,7 @@ use super::tables::{CHECKS_CONNECTION, FramePiece, RestoreTable, RowSource};
 use super::{RestoreClocks, RestoreError, RestoreRequest, connect};
 use crate::dump::ArchiveFrame;
 use crate::dump::frames::digest;
+use crate::dump::work::END_OF_ROWS;
 use crate::rows::{RowFormat, TextFormat};
 use codec::byte_buffer::ByteBuffer;
 use codec::format::{DecodeLimits, Decoder};
@@ -117,7 +118,7 @@ impl Working<'_> {
             && let Some(end) = table.frames.last().filter(|end| end.rows == 0)
             && frames.last().is_some_and(|last| last.offset + last.stored == end.offset)
         {
-            reader.read(end)?;
+            reader.check_end(end)?;
         }
         Ok(frames.iter().map(|frame| frame.rows).sum())
     }
@@ -276,33 +277,52 @@ impl RowFrameReader {
 
     /// The rows of a frame.
     pub fn read(&mut self, frame: &ArchiveFrame) -> Result<&[u8], RestoreError> {
+        self.uncompress(frame)?;
+        let rows = self.uncompressed();
+        let (count, sum) = digest(rows);
+        if rows.len() as u64 != frame.bytes || count != frame.rows || format!("{sum:032x}") != frame.digest {
+            let what = "the rows are not those that were dumped, as mh.index has them";
+            return Err(self.damaged(frame, what.to_owned()));
+        }
+        Ok(self.uncompressed())
+    }
+
+    /// Verifies what stands behind the last row.
+    pub fn check_end(&mut self, frame: &ArchiveFrame) -> Result<(), RestoreError> {
+        self.uncompress(frame)?;
+        match self.uncompressed() == END_OF_ROWS {
+            true => Ok(()),
+            false => Err(self.damaged(frame, "what stands behind the last row is not its end".to_owned())),
+        }
+    }
+
+    fn damaged(&self, frame: &ArchiveFrame, what: String) -> RestoreError {
+        RestoreError::Damaged { file: self.path.display().to_string(), offset: frame.offset, what }
+    }
+
+    fn uncompressed(&self) -> &[u8] {
+        if self.decoder.is_some() { self.rows.content() } else { &self.stored }
+    }
+
+    fn uncompress(&mut self, frame: &ArchiveFrame) -> Result<(), RestoreError> {
         let damaged =
             |what: String| RestoreError::Damaged { file: self.path.display().to_string(), offset: frame.offset, what };
         let bytes = usize::try_from(frame.stored).map_err(|error| damaged(error.to_string()))?;
         self.stored.resize(bytes, 0);
         self.file.read_exact_at(&mut self.stored, frame.offset).map_err(RestoreError::file("read", &self.path))?;
-        let rows = match &mut self.decoder {
-            None => self.stored.as_slice(),
-            Some(decoder) => {
-                self.rows.clear();
-                let whole = [frame.stored];
-                let units = if frame.units.is_empty() { &whole[..] } else { &frame.units };
-                let mut rest = self.stored.as_slice();
-                for unit in units {
-                    let unit = usize::try_from(*unit).ok().and_then(|bytes| rest.split_off(..bytes));
-                    let unit = unit.ok_or_else(|| damaged("mh.index has units beyond their frame".to_owned()))?;
-                    let left = frame.bytes.saturating_sub(self.rows.content().len() as u64);
-                    decoder
-                        .decode(unit, 0, left.min(FRAME_BYTES_MAX), &mut self.rows, &mut Pause::never())
-                        .map_err(|defect| damaged(defect.to_string()))?;
-                }
-                self.rows.content()
-            }
-        };
-        let (count, sum) = digest(rows);
-        if rows.len() as u64 != frame.bytes || count != frame.rows || format!("{sum:032x}") != frame.digest {
-            return Err(damaged("the rows are not those that were dumped, as mh.index has them".to_owned()));
+        let Some(decoder) = &mut self.decoder else { return Ok(()) };
+        self.rows.clear();
+        let whole = [frame.stored];
+        let units = if frame.units.is_empty() { &whole[..] } else { &frame.units };
+        let mut rest = self.stored.as_slice();
+        for unit in units {
+            let unit = usize::try_from(*unit).ok().and_then(|bytes| rest.split_off(..bytes));
+            let unit = unit.ok_or_else(|| damaged("mh.index has units beyond their frame".to_owned()))?;
+            let left = frame.bytes.saturating_sub(self.rows.content().len() as u64);
+            decoder
+                .decode(unit, 0, left.min(FRAME_BYTES_MAX), &mut self.rows, &mut Pause::never())
+                .map_err(|defect| damaged(defect.to_string()))?;
         }
-        Ok(rows)
+        Ok(())
     }
 }
