@@ -96,7 +96,7 @@ fn every_change_is_found() {
         "copy",
         "insert into no_key select * from no_key where n = 3 limit 1; delete from no_key where n = 4 limit 1",
     );
-    source.sql("copy", "update events set raw = x'5c00' where id = 4711; set foreign_key_checks = 0; delete from parent where id = 500 or id = 7");
+    source.sql("copy", "update events set raw = x'5c00' where id = 4711; set foreign_key_checks = 0; delete from parent where id = 0 or id = 7");
     source.sql("copy", "drop table old; create table more (a int)");
     let outcome = verify(&source, &["--json", "-d", &copy, "d"]);
     assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));

@@ -7,11 +7,13 @@ use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 
 /// Objects of every kind, and values that are easily lost.
 pub const SCHEMA: &str = r#"
-create table parent (id int not null auto_increment primary key, name text);
-insert into parent select seq, concat('name ', seq) from seq_1_to_500;
+create table parent (id int not null auto_increment primary key, name text, flag bit(1) default b'1');
+set sql_mode = concat(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO');
+insert into parent (id, name) select seq, concat('name ', seq) from seq_0_to_499;
+set sql_mode = default;
 create table events (id bigint primary key, who int, note text, twice bigint as (id * 2) stored, raw varbinary(20), key (who),
     constraint who foreign key (who) references parent (id));
-insert into events (id, who, note, raw) select seq, seq % 500 + 1, case seq % 3 when 0 then null when 1 then 'tab\t\\N' else repeat('x', seq % 90) end,
+insert into events (id, who, note, raw) select seq, seq % 500, case seq % 3 when 0 then null when 1 then 'tab\t\\N' else repeat('x', seq % 90) end,
     unhex(md5(seq)) from seq_1_to_20000;
 create table `it's "odd" (€)` (`a, b` int, `order` text);
 insert into `it's "odd" (€)` values (1, '\\.'), (2, null), (3, 'a\nb');

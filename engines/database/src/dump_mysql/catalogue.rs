@@ -28,6 +28,9 @@ pub struct MySqlColumn {
     pub name: String,
     /// How its values are written.
     pub form: MySqlColumnForm,
+    /// Whether it is the table's AUTO_INCREMENT column.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counts: bool,
     /// How they are selected.
     #[serde(skip)]
     pub selected: SelectedAs,
@@ -158,7 +161,8 @@ impl MySqlCatalogue {
              where table_schema = {schema} order by table_name"
         ))?;
         let columns = ask(format!(
-            "select table_name, column_name, data_type, coalesce(character_set_name, ''), coalesce(generation_expression, '') \
+            "select table_name, column_name, data_type, coalesce(character_set_name, ''), coalesce(generation_expression, ''), \
+             extra like '%auto_increment%' \
              from information_schema.columns where table_schema = {schema} order by table_name, ordinal_position"
         ))?;
         let keys = ask(format!(
@@ -224,7 +228,10 @@ impl<'a> TableParts<'a> {
         let of = |parts: &BTreeMap<String, Vec<&'a [Option<Vec<u8>>]>>| parts.get(&name).cloned().unwrap_or_default();
         let all = of(&self.columns);
         let stored = all.iter().filter(|row| text(row, 4).is_empty());
-        let columns = stored.map(|row| column(text(row, 1), &text(row, 2), &text(row, 3))).collect();
+        let counts = |row: &&[Option<Vec<u8>>]| text(row, 5) == "1";
+        let columns = stored
+            .map(|row| MySqlColumn { counts: counts(row), ..column(text(row, 1), &text(row, 2), &text(row, 3)) })
+            .collect();
         Ok(MySqlTable {
             key: key(&of(&self.keys), &all),
             partitions: of(&self.partitions).iter().map(|row| text(row, 1)).collect(),
@@ -256,7 +263,7 @@ fn column(name: String, data_type: &str, character_set: &str) -> MySqlColumn {
         _ if character_set.is_empty() || FAITHFUL.contains(&character_set) => (MySqlColumnForm::Text, SelectedAs::Name),
         _ => (MySqlColumnForm::Hex, SelectedAs::Bytes),
     };
-    MySqlColumn { name, form, selected }
+    MySqlColumn { name, form, selected, counts: false }
 }
 
 /// The first key that has no NULL, no prefixes of values, and a first column that can be divided; the primary one if it is such.

@@ -116,9 +116,12 @@ impl MySqlArchiveTable {
     pub fn load_statement(&self, file: &str) -> String {
         let mut fields = Vec::with_capacity(self.columns.len().max(1));
         let mut set = Vec::new();
+        let is_converted = self.columns.iter().any(|column| column.form != MySqlColumnForm::Text);
         for (number, column) in self.columns.iter().enumerate() {
             let name = quoted(&column.name, '`');
             let computed = match column.form {
+                // COMPAT: MariaDB forgets NO_AUTO_VALUE_ON_ZERO for a column that is not among those that are set.
+                MySqlColumnForm::Text if is_converted && column.counts => Some(format!("@c{number}")),
                 MySqlColumnForm::Text => None,
                 MySqlColumnForm::Hex => Some(format!("unhex(@c{number})")),
                 MySqlColumnForm::Bits => Some(format!("cast(@c{number} as unsigned)")),
@@ -220,6 +223,12 @@ mod tests {
         );
         let end = "(`id`,@c1,@c2) set `b``` = unhex(@c1), `c` = cast(@c2 as unsigned)";
         assert!(statement.ends_with(end), "{statement}");
+        let mut counted = table.clone();
+        counted.columns[0].counts = true;
+        let end = "(@c0,@c1,@c2) set `id` = @c0, `b``` = unhex(@c1), `c` = cast(@c2 as unsigned)";
+        assert!(counted.load_statement("'x'").ends_with(end), "{}", counted.load_statement("'x'"));
+        counted.columns.truncate(1);
+        assert!(counted.load_statement("'x'").ends_with("'\\n' (`id`)"), "it is not converted");
         let nothing = MySqlArchiveTable::default().load_statement("'x'");
         assert!(nothing.ends_with("lines terminated by '\\n' (@c)"), "{nothing}");
     }
