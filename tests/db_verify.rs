@@ -101,6 +101,16 @@ fn every_change_is_found() {
     let extra: Vec<_> =
         different(&servers).into_iter().filter(|(.., reason)| reason == "not on the first side").collect();
     assert_eq!(extra.iter().map(|(table, ..)| table.as_str()).collect::<Vec<_>>(), ["public.elsewhere", "public.more"]);
+    const MORE: &str = "second side: it has the column 'More, x', and the other side has not";
+    source.sql("copy", "alter table parts add \"More, x\" int, add twice int generated always as (id * 2) stored");
+    let one = source.address("postgres");
+    let sides: [&[&str]; 3] = [&["-d", &copy, "d"], &[&one, &copy], &[&copy, &one]];
+    for (words, reason) in sides.into_iter().zip([MORE, MORE, "42703 column \"More, x\""]) {
+        let more = verify(&source, &[words, &["--json", "-q", "-t", "parts_1", "-t", "no_columns"]].concat());
+        let found = different(&more);
+        assert_eq!((more.exit, printed(&more).lines().count()), (Exit::Code(1), 1), "{words:?}: {}", printed(&more));
+        assert!(found[0].2.contains(reason), "{words:?}: {found:?}");
+    }
     source.sql("copy", "alter table events rename note to text");
     let renamed = verify(&source, &["--json", "-d", &copy, "d", "-t", "public.events"]);
     assert!(different(&renamed)[0].2.contains("42703 column \"note\" of relation"), "{}", printed(&renamed));

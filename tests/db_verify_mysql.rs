@@ -83,6 +83,12 @@ fn a_restored_archive_is_the_same_and_so_is_its_server() {
     {
         assert!(plan.contains(text), "no '{text}' in {plan}");
     }
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
+    let mut unprinted = Command::new(binary());
+    unprinted.args(["db", "verify", "-q", "--explain", "-d", &copy, "d"]).current_dir(source.place.directory());
+    let unprinted = unprinted.stdout(full).output().expect("it starts");
+    assert_eq!(unprinted.status.code(), Some(2), "1 is for tables that differ");
+    assert!(String::from_utf8_lossy(&unprinted.stderr).contains("could not write to standard output"), "{unprinted:?}");
     let some = verify(&source, &["-d", &copy, "d", "-t", "pa*", "-t", "shop.no_key"]);
     assert_eq!((some.exit, printed(&some).lines().count()), (Exit::Code(0), 2), "{}", printed(&some));
 }
@@ -112,6 +118,16 @@ fn every_change_is_found() {
     let servers = verify(&source, &["--json", "-d", &source.address("root"), "--other", &copy]);
     assert_eq!(servers.exit, Exit::Code(1), "{}", said(&servers));
     assert!(different(&servers).contains(&("more".to_owned(), "not on the first side".to_owned())));
+    const MORE: &str = "second side: it has the column 'more', and the other side has not";
+    source.sql("copy", "alter table no_key add more int");
+    let sides: [&[&str]; 3] =
+        [&["-d", &copy, "d"], &[&source.address("root"), &copy], &[&copy, &source.address("root")]];
+    for (words, reason) in sides.into_iter().zip([MORE, MORE, "there is no column 'more'"]) {
+        let more = verify(&source, &[words, &["--json", "-q", "-t", "no_key", "-t", "events"]].concat());
+        assert_eq!((more.exit, objects(&more).len()), (Exit::Code(1), 2), "{words:?}: {}", said(&more));
+        let found = different(&more);
+        assert!(found[1].0 == "no_key" && found[1].1.contains(reason), "{words:?}: {found:?}");
+    }
     source.sql("copy", "alter table parent rename column name to title");
     let renamed = verify(&source, &["--json", "-d", &copy, "d", "-t", "parent"]);
     assert_eq!(
@@ -141,7 +157,8 @@ fn what_cannot_be_read_is_not_called_the_same() {
     source.sql("mysql", "revoke select on copy.* from limited");
     let copy = address(&source, "copy");
     let nowhere = address(&source, "nothing");
-    let cases: [(&[&str], &str); 4] = [
+    let cases: [(&[&str], &str); 5] = [
+        (&["-d", &copy, "no_such"], "there is no archive 'no_such', and as the name of a database it has no server: "),
         (&[&limited, &copy], "the right SELECT on `copy`.* is missing: -t TABLE leaves the others out"),
         (&["-d", &nowhere, "d"], "Unknown database 'nothing'"),
         (&["-d", &copy, "d", "-t", "nothing"], "could not find table 'nothing' on the first side"),

@@ -65,8 +65,10 @@ pub enum WantedTables {
     All,
     /// All of these names, with their schema or without it.
     Named(Vec<String>),
-    /// Those of the other side.
+    /// Those of the other side; further columns are passed over.
     These(Vec<TableToRead>),
+    /// Those of the other side, which has no further columns.
+    Alike(Vec<TableToRead>),
 }
 
 /// How a server's rows come to be of one moment.
@@ -184,7 +186,7 @@ impl TableState {
     fn is_unknown(&self) -> bool {
         let Self::Refused(error) = self else { return false };
         match error {
-            DumpError::MySql(fault) => !matches!(fault, MySqlDumpFault::NoColumn(_)),
+            DumpError::MySql(fault) => !matches!(fault, MySqlDumpFault::NoColumn(_) | MySqlDumpFault::MoreColumn(_)),
             DumpError::Server { cause: WireError::Server(error), .. } => is_of_reading(error),
             _ => false,
         }

@@ -55,8 +55,8 @@ pub fn run(context: &mut Context, mut args: DbVerifyArgs) -> Result<Outcome, Fai
     let job = plan::plan(args.connections, context.machine.hands_allowed(), &facts, encoding.as_deref());
     job.warnings.iter().for_each(|warning| context.messages.warning(NAME, warning, &[]));
     if args.explain {
-        show_plan(context, &job.plan, args.report)?;
-        return Ok(Outcome::Done);
+        let shown = show_plan(context, &job.plan, args.report);
+        return shown.map_or_else(|failure| not_printed(context, failure), |()| Ok(Outcome::Done));
     }
     carry_out(context, &args, &job, sides, &signals)
 }
@@ -109,11 +109,14 @@ fn carry_out(
     };
     let compared = compare(first, second.into_iter().chain(unread(context, args, &sides)));
     let how = match (args.json, args.quiet) {
-        (true, _) => TablesShown::Json,
+        (true, false) => TablesShown::Json,
+        (true, true) => TablesShown::DifferentJson,
         (false, true) => TablesShown::Different,
         (false, false) => TablesShown::All,
     };
-    shown::tables(&compared, how)?;
+    if let Err(failure) = shown::tables(&compared, how) {
+        return not_printed(context, failure);
+    }
     if let Some(format) = args.report {
         let end = VerifyEnd {
             purpose: &job.plan.purpose,
@@ -126,6 +129,17 @@ fn carry_out(
         context.messages.report(&report::text(&end, format));
     }
     Ok(shown::conclude(context, &compared, wall))
+}
+
+/// Nobody knows the result: that must not look as if tables differed.
+fn not_printed(context: &Context, failure: Failure) -> Result<Outcome, Failure> {
+    match failure {
+        Failure::Environment { message, .. } => {
+            context.messages.error(NAME, &message, &[]);
+            Ok(Outcome::Code(CANNOT))
+        }
+        failure => Err(failure),
+    }
 }
 
 /// Tables of the second side that the first has none of. An archive may be of a part of its database.

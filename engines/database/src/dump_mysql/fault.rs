@@ -24,6 +24,9 @@ pub enum MySqlDumpFault {
     /// A column that the other side has.
     #[error("there is no column '{0}'")]
     NoColumn(String),
+    /// A column that the other side has not.
+    #[error("it has the column '{0}', and the other side has not")]
+    MoreColumn(String),
     /// A pattern that matches nothing.
     #[error("no table matches '{0}'")]
     NoTable(String),

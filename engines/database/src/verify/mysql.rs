@@ -137,7 +137,8 @@ impl MySqlReading {
         let known = catalogue.tables.iter().map(|table| table.name.clone()).collect();
         let is_table = |table: &MySqlTable| table.kind == MySqlTableKind::Table;
         let present: Vec<MySqlTable> = catalogue.tables.into_iter().filter(is_table).collect();
-        let mut found = FoundTables::default();
+        let is_alike = matches!(wanted, WantedTables::Alike(_));
+        let mut found = FoundTables { is_alike, ..FoundTables::default() };
         found.look_for(wanted_of(wanted, &present, database), present, rights.has_all_rows());
         if !rights.has_all_rows() {
             found.try_each(&mut connection)?;
@@ -323,7 +324,7 @@ fn wanted_of(wanted: &WantedTables, present: &[MySqlTable], database: &str) -> V
         WantedTables::Named(names) => {
             present.iter().filter(|table| is_named(&table.name, database, names)).map(own).collect()
         }
-        WantedTables::These(tables) => tables.clone(),
+        WantedTables::These(tables) | WantedTables::Alike(tables) => tables.clone(),
     }
 }
 
@@ -334,6 +335,8 @@ struct FoundTables {
     missing: Vec<String>,
     others: Vec<String>,
     refused: HashMap<String, DumpError>,
+    /// Whether a column that the other side has not is a difference.
+    is_alike: bool,
 }
 
 impl FoundTables {
@@ -363,12 +366,12 @@ impl FoundTables {
 
     fn add(&mut self, table: TableToRead, own: MySqlTable) {
         let columns = match &table.columns {
-            ColumnsToRead::Names(names) => in_order(&own.columns, names),
+            ColumnsToRead::Names(names) => in_order(&own.columns, names, self.is_alike),
             ColumnsToRead::Own | ColumnsToRead::List(_) => Ok(own.columns.clone()),
         };
         let is_readable = columns.is_ok();
-        let columns = columns.unwrap_or_else(|column| {
-            self.refused.insert(own.name.clone(), MySqlDumpFault::NoColumn(column).into());
+        let columns = columns.unwrap_or_else(|fault| {
+            self.refused.insert(own.name.clone(), fault.into());
             own.columns.clone()
         });
         let read = MySqlTable { columns, ..own.clone() };
@@ -395,13 +398,18 @@ impl FoundTables {
     }
 }
 
-/// The columns of these names; the error is one that is not there. Names of columns have no case.
-fn in_order(own: &[MySqlColumn], names: &[String]) -> Result<Vec<MySqlColumn>, String> {
+/// The columns of these names; the error is one that is not there or, if sides are to be alike, one more. Names of columns have no case.
+fn in_order(own: &[MySqlColumn], names: &[String], is_alike: bool) -> Result<Vec<MySqlColumn>, MySqlDumpFault> {
+    let is_named = |column: &MySqlColumn, name: &String| column.name.to_lowercase() == name.to_lowercase();
     let find = |name: &String| {
-        let lower = name.to_lowercase();
-        own.iter().find(|column| column.name.to_lowercase() == lower).cloned().ok_or_else(|| name.clone())
+        let column = own.iter().find(|column| is_named(column, name)).cloned();
+        column.ok_or_else(|| MySqlDumpFault::NoColumn(name.clone()))
     };
-    names.iter().map(find).collect()
+    let columns = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    match own.iter().find(|column| is_alike && !names.iter().any(|name| is_named(column, name))) {
+        Some(column) => Err(MySqlDumpFault::MoreColumn(column.name.clone())),
+        None => Ok(columns),
+    }
 }
 
 /// Whether the server has refused to show a table, and shows others.
@@ -495,6 +503,10 @@ mod tests {
         let mut hidden = FoundTables::default();
         hidden.look_for(vec![wanted("none", &[])], Vec::new(), false);
         assert!(hidden.missing.is_empty() && hidden.refused.contains_key("none"), "it may be there");
+        let own = table("t", &["a", "B"]).columns;
+        let names = ["b".to_owned()];
+        assert!(in_order(&own, &names, false).is_ok_and(|columns| columns.len() == 1));
+        assert_eq!(in_order(&own, &names, true), Err(MySqlDumpFault::MoreColumn("a".to_owned())));
     }
 
     #[test]

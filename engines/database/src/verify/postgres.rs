@@ -5,6 +5,7 @@ use super::{ColumnsToRead, ReadMoment, RowDigest, ServerReading, TableState, Tab
 use crate::dump::{
     Catalogue, CopyOut, DumpClocks, DumpError, DumpProgress, DumpSession, TableDivision, connect, text_of,
 };
+use crate::dump_mysql::MySqlDumpFault;
 use crate::indexes::plain_name;
 use crew::budget::Lease;
 use parking_lot::Mutex;
@@ -42,7 +43,7 @@ impl WantedTables {
         match self {
             Self::All => columns.keys().map(own).collect(),
             Self::Named(names) => columns.keys().filter(|name| is_named(name, names)).map(own).collect(),
-            Self::These(tables) => tables.clone(),
+            Self::These(tables) | Self::Alike(tables) => tables.clone(),
         }
     }
 }
@@ -51,6 +52,24 @@ impl WantedTables {
 pub fn is_named(table: &str, names: &[String]) -> bool {
     let last = plain_name(table);
     names.iter().any(|name| name == table || (!name.contains('.') && plain_name(name) == last))
+}
+
+/// A column of one list, as COPY has it, that the other has not, if it has all of the other's: the server names a column that there is not.
+fn more_column(own: &str, other: &str) -> Option<String> {
+    let (own, other) = (names_in(own), names_in(other));
+    let has_all = other.iter().all(|name| own.contains(name));
+    own.into_iter().find(|name| has_all && !other.contains(name))
+}
+
+/// The names in a list, without their quotes: versions differ in the words that they quote.
+fn names_in(list: &str) -> Vec<String> {
+    let inner = list.trim().trim_start_matches('(').strip_suffix(')').unwrap_or_default();
+    let mut is_quoted = false;
+    let parts = inner.split(|letter| {
+        is_quoted ^= letter == '"';
+        letter == ',' && !is_quoted
+    });
+    parts.map(|part| plain_name(part.trim())).filter(|name| !name.is_empty()).collect()
 }
 
 /// A table that is read.
@@ -109,6 +128,7 @@ impl PostgresReading {
         let columns = |row| Some((text_of(&rows, row, 0)?, text_of(&rows, row, 1)?));
         let columns: BTreeMap<String, String> = (0..rows.len()).filter_map(columns).collect();
         let asked = wanted.of(&columns);
+        let is_alike = matches!(wanted, WantedTables::Alike(_));
         // Versions differ in the words that they quote.
         let loosely: BTreeMap<String, &String> = columns.keys().map(|name| (name.replace('"', ""), name)).collect();
         let mut found = Vec::new();
@@ -122,6 +142,11 @@ impl PostgresReading {
                 continue;
             };
             others.remove(own);
+            let more = match &table.columns {
+                ColumnsToRead::List(list) if is_alike => more_column(&columns[own], list),
+                _ => None,
+            };
+            let refused = more.map(|column| MySqlDumpFault::MoreColumn(column).into());
             found.push(ReadTable {
                 columns: match table.columns {
                     ColumnsToRead::List(list) => list,
@@ -130,7 +155,7 @@ impl PostgresReading {
                 name: table.name,
                 division: catalogue.divide(stored, part_bytes),
                 stored: stored.bytes,
-                state: Mutex::default(),
+                state: Mutex::new(TableReading { refused, ..TableReading::default() }),
             });
         }
         found.sort_by_key(|table| Reverse(table.stored));
@@ -359,5 +384,20 @@ impl ReadingBoard {
         if state.parts == parts {
             self.tables_done.fetch_add(1, Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_further_column_is_found_however_names_are_quoted() {
+        let own = r#"(id, "a, b", "order", "it""s")"#;
+        assert_eq!(names_in(own), ["id", "a, b", "order", "it\"s"]);
+        assert_eq!(more_column(own, r#"("a, b", id, order)"#).as_deref(), Some("it\"s"));
+        assert_eq!(more_column(own, r#"("it""s", "a, b", "order", id)"#), None);
+        assert_eq!(more_column(own, "(id, gone)"), None, "the server names a column that is not there");
+        assert_eq!((names_in(""), more_column("(a)", "").as_deref()), (Vec::new(), Some("a")));
     }
 }

@@ -19,14 +19,24 @@ pub enum TablesShown {
     Different,
     /// All, as JSON.
     Json,
+    /// Those that are not the same, as JSON.
+    DifferentJson,
+}
+
+impl TablesShown {
+    fn is_of_different(self) -> bool {
+        matches!(self, Self::Different | Self::DifferentJson)
+    }
 }
 
 /// Prints tables.
 pub fn tables(compared: &[ComparedTable], shown: TablesShown) -> Result<(), Failure> {
-    let is_shown = |table: &&ComparedTable| shown != TablesShown::Different || table.verdict() != TableVerdict::Same;
+    let is_shown = |table: &&ComparedTable| !shown.is_of_different() || table.verdict() != TableVerdict::Same;
     let chosen = compared.iter().filter(is_shown);
     let text = match shown {
-        TablesShown::Json => chosen.map(|table| json_line(&JsonTable::new(table))).collect::<String>(),
+        TablesShown::Json | TablesShown::DifferentJson => {
+            chosen.map(|table| json_line(&JsonTable::new(table))).collect::<String>()
+        }
         TablesShown::All | TablesShown::Different => {
             let mut lines = TextTable::new(&[Align::Left, Align::Left, Align::Left]);
             for table in chosen {

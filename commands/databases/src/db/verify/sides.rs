@@ -38,8 +38,8 @@ pub enum Side {
 pub enum NamedSide {
     /// An archive.
     Archive(PathBuf),
-    /// A database on a server.
-    Server { name: String, address: Box<ServerAddress> },
+    /// A database on a server; `bare`: its name alone was typed, which may have been meant as an archive.
+    Server { name: String, address: Box<ServerAddress>, bare: Option<String> },
 }
 
 impl NamedSide {
@@ -49,9 +49,12 @@ impl NamedSide {
             TypedSide::Archive(path) => return Ok(Self::Archive(path)),
             TypedSide::Server(text) => text,
         };
+        let bare = text.as_ref().filter(|text| is_bare(args, text)).cloned();
         let mut connect = args.connect.clone();
         connect.dbname = text.or(connect.dbname);
-        let found = connect::find(&connect, &ServerSurroundings::look()).map_err(usage)?;
+        let found = connect::find(&connect, &ServerSurroundings::look()).map_err(|error| {
+            usage(bare.as_deref().map_or(error.clone(), |name| no_archive_nor_server(name, &error)))
+        })?;
         for warning in &found.warnings {
             context.messages.warning(super::NAME, warning, &[]);
         }
@@ -62,8 +65,15 @@ impl NamedSide {
             Database::Server(address) if address.protocol() == Protocol::Postgres && args.lock.is_some() => {
                 Err(usage("--lock is for MariaDB and MySQL".to_owned()))
             }
-            Database::Server(address) => Ok(Self::Server { name: found.name, address }),
+            Database::Server(address) => Ok(Self::Server { name: found.name, address, bare }),
             Database::Sqlite(_) => Err(usage("SQLite files are compared by sqldiff".to_owned())),
+        }
+    }
+
+    fn bare(&self) -> Option<String> {
+        match self {
+            Self::Server { bare, .. } => bare.clone(),
+            Self::Archive(_) => None,
         }
     }
 
@@ -75,15 +85,35 @@ impl NamedSide {
     }
 }
 
+/// Whether a side may have been meant as an archive: a name that is nothing else than a name.
+fn is_bare(args: &DbVerifyArgs, text: &str) -> bool {
+    let is_address = text.contains("://") || text.contains('=') || text.starts_with("sqlite:");
+    !is_address && !args.connect.pg && !args.connect.mariadb
+}
+
+fn no_archive_nor_server(name: &str, error: &str) -> String {
+    format!("there is no archive '{name}', and as the name of a database it has no server: {error}")
+}
+
+/// Of a side whose name was taken for that of a database: it may be an archive that is not there.
+fn or_archive(bare: Option<String>) -> impl Fn(String) -> String {
+    move |error| match &bare {
+        Some(name) => format!("find an archive '{name}', nor, with '{name}' as the name of a database, {error}"),
+        None => error,
+    }
+}
+
 /// Looks at both; the second side has the tables of the first, and is read in its encoding. The error reads after "could not".
 pub fn look(args: &DbVerifyArgs, [one, other]: [NamedSide; 2]) -> Result<[Side; 2], String> {
+    let [of_one, of_other] = [one.bare(), other.bare()].map(or_archive);
+    let of_either = or_archive(one.bare().or(other.bare()));
     if let (Some(one), Some(other)) = (one.kind(), other.kind()) {
-        go_together(one, other)?;
+        go_together(one, other).map_err(&of_either)?;
     }
     let wanted = if args.tables.is_empty() { WantedTables::All } else { WantedTables::Named(args.tables.clone()) };
-    let first = look_at(one, &wanted, None, args)?;
+    let first = look_at(one, &wanted, None, args).map_err(of_one)?;
     if let Some(other) = other.kind() {
-        go_together(first.kind(), other)?;
+        go_together(first.kind(), other).map_err(of_either)?;
     }
     let tables = first.tables();
     let is_there = |name: &&String| tables.iter().any(|table| first.is_named(&table.name, std::slice::from_ref(*name)));
@@ -91,7 +121,7 @@ pub fn look(args: &DbVerifyArgs, [one, other]: [NamedSide; 2]) -> Result<[Side; 
         return Err(format!("find table '{}' on the first side, {}", terminal::printable(unknown), first.name()));
     }
     let encoding = first.encoding();
-    let second = look_at(other, &WantedTables::These(tables), encoding.as_deref(), args)?;
+    let second = look_at(other, &WantedTables::Alike(tables), encoding.as_deref(), args).map_err(of_other)?;
     go_together(first.kind(), second.kind())?;
     Ok([first, second])
 }
@@ -118,7 +148,7 @@ fn look_at(
             tables.retain(|(table, _)| names.is_empty() || digests.is_named(&table.name, names));
             return Ok(Side::Archive { path, digests: ArchiveDigests { tables, ..digests } });
         }
-        NamedSide::Server { name, address } => (name, address),
+        NamedSide::Server { name, address, .. } => (name, address),
     };
     let kind = address.protocol();
     let looked: Result<Arc<dyn ServerReading>, DumpError> = match kind {
@@ -220,5 +250,18 @@ impl Side {
                 SideFacts { name, server: Some(server), tables: count }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_no_database_may_be_an_archive_that_is_not_there() {
+        let error = || "compare one with another".to_owned();
+        assert_eq!(or_archive(None)(error()), error());
+        let text = or_archive(Some("xx".to_owned()))(error());
+        assert_eq!(text, "find an archive 'xx', nor, with 'xx' as the name of a database, compare one with another");
     }
 }
