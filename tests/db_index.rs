@@ -200,4 +200,22 @@ fn tables_of_one_name_in_two_databases_of_mariadb_are_two() {
     };
     assert_eq!((keys("shop").as_str(), keys("da").as_str()), ("before_x,k0", "before_x,k1"));
     assert_eq!(keys("db"), "before_x,k2,k3");
+    // One statement that is refused keeps none of its table from being carried out.
+    source.sql("shop", "insert into t values (1, 1), (1, 1)");
+    source.place.write(
+        "f.sql",
+        "alter table t add key good (y);\nalter table t add key fine (y), add unique key twice (x);\ncreate index well on t (y);\n",
+    );
+    let outcome = source.index(&["f.sql"]);
+    assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
+    let text = said(&outcome);
+    assert!(
+        text.contains("could not make keys fine, twice of t: 'f.sql', line 2: 1062 (23000) Duplicate entry"),
+        "{text}"
+    );
+    assert!(
+        text.contains("1 of 3 statements not carried out") && text.contains("kept: key good of t, key well of t"),
+        "{text}"
+    );
+    assert_eq!(keys("shop"), "before_x,good,k0,well");
 }

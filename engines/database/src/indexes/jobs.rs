@@ -37,6 +37,8 @@ pub struct IndexJob {
     pub is_parallel: bool,
     /// What the server's word means that it is there already.
     pub present: Present,
+    /// The statements that it consists of, each to be carried out by itself if the server refuses them together.
+    pub apart: Vec<IndexJob>,
 }
 
 /// Who else may work on a table.
@@ -47,6 +49,9 @@ pub enum TableSharing {
     /// Nobody.
     Alone,
 }
+
+/// A key of MariaDB or MySQL, with its statement and its table as it is written there.
+type KeyOfStatement<'a> = (&'a ScriptStatement, &'a str, &'a TableKey);
 
 /// All that there is to do.
 #[derive(Clone, Debug, Default)]
@@ -145,6 +150,7 @@ impl JobMaker<'_> {
             bytes: 0,
             is_parallel: false,
             present: Present::Refused,
+            apart: Vec::new(),
         }
     }
 
@@ -201,9 +207,9 @@ impl JobMaker<'_> {
         });
     }
 
-    /// One ALTER for all keys of a table: it reads the table once.
+    /// One ALTER for all keys of a table: it reads the table once. If the server refuses it, each statement comes by itself.
     fn keys_of_mysql(&mut self, statements: &[ScriptStatement]) {
-        let mut by_table: BTreeMap<String, Vec<(&ScriptStatement, &str, &TableKey)>> = BTreeMap::new();
+        let mut by_table: BTreeMap<String, Vec<KeyOfStatement<'_>>> = BTreeMap::new();
         for statement in statements {
             let ScriptOrder::TableKeys { table, clauses } = &statement.order else { continue };
             for key in clauses {
@@ -218,13 +224,20 @@ impl JobMaker<'_> {
             let (special, usual): (Vec<_>, Vec<_>) = keys.into_iter().partition(|(.., key)| key.is_special);
             let together = Some(usual).filter(|usual| !usual.is_empty());
             for keys in together.into_iter().chain(special.into_iter().map(|key| vec![key])) {
-                self.alter_of_mysql(&keys);
+                let is_of_one = |one: &KeyOfStatement<'_>, other: &KeyOfStatement<'_>| std::ptr::eq(one.0, other.0);
+                let mut apart: Vec<IndexJob> =
+                    keys.chunk_by(is_of_one).filter_map(|keys| self.alter_of_mysql(keys)).collect();
+                if apart.len() == 1 {
+                    apart.clear();
+                }
+                let job = self.alter_of_mysql(&keys);
+                self.work.jobs.extend(job.map(|job| IndexJob { apart, ..job }));
             }
         }
     }
 
-    fn alter_of_mysql(&mut self, keys: &[(&ScriptStatement, &str, &TableKey)]) {
-        let Some((statement, table, _)) = keys.first() else { return };
+    fn alter_of_mysql(&self, keys: &[KeyOfStatement<'_>]) -> Option<IndexJob> {
+        let (statement, table, _) = keys.first()?;
         let clauses: Vec<&str> = keys.iter().map(|(.., key)| key.clause.as_str()).collect();
         let names: Vec<&str> = keys.iter().map(|(.., key)| key.name.as_str()).collect();
         let kind = if names.len() == 1 { "key" } else { "keys" };
@@ -232,7 +245,7 @@ impl JobMaker<'_> {
         let job = self.job(statement, name, &[(*table).to_owned()], TableSharing::Alone);
         let bytes = self.facts.table(statement, table).map_or(0, |facts| facts.bytes * keys.len() as u64);
         let sql = Some(format!("ALTER TABLE {table} {}", clauses.join(", ")));
-        self.work.jobs.push(IndexJob { sql, bytes, ..job });
+        Some(IndexJob { sql, bytes, ..job })
     }
 
     /// COMPAT: the name that PostgreSQL gives a foreign key without one.
@@ -419,6 +432,9 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert_eq!((work.jobs[0].name.as_str(), work.jobs[0].bytes), ("keys a, b, PRIMARY of t", 30));
+        let apart: Vec<_> = work.jobs[0].apart.iter().map(|job| (job.line, job.name.as_str())).collect();
+        assert_eq!(apart, [(1, "key a of t"), (2, "keys b, PRIMARY of t")]);
+        assert!(work.jobs[1..].iter().all(|job| job.apart.is_empty()));
     }
 
     #[test]

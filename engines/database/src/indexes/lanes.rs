@@ -315,16 +315,19 @@ impl IndexLanes {
 
     /// A job has ended; if an index was built for a key, what makes it one becomes a job.
     pub(super) fn ends(&self, pid: Option<u32>, taken: TakenJob, hands: usize, end: BuildEnd) {
-        let is_failure = matches!(end, BuildEnd::Failed(_) | BuildEnd::OnlyIndex(_));
+        let is_refused = matches!(&end, BuildEnd::Failed(error) if !ends_connection(error));
+        let is_divided = is_refused && !taken.job.apart.is_empty();
+        let is_failure = !is_divided && matches!(end, BuildEnd::Failed(_) | BuildEnd::OnlyIndex(_));
         let is_lost = matches!(&end, BuildEnd::Failed(error) | BuildEnd::OnlyIndex(error) if ends_connection(error));
         let mut state = self.state.lock();
         pid.and_then(|pid| state.running.remove(&pid));
         state.give_back(&taken.job);
         state.at_work -= 1;
         state.hands_used -= hands;
-        state.costs.bytes_done += taken.job.bytes;
         let TakenJob { job, built, .. } = taken;
+        state.costs.bytes_done += job.bytes;
         match (end, job.attach.is_some() && job.sql.is_some(), built) {
+            (BuildEnd::Failed(_), ..) if is_divided => state.divide(job),
             (BuildEnd::Made { took, workers }, true, _) => {
                 let built = Some(BuiltIndex { took, workers });
                 state.put(WaitingJob { job: IndexJob { sql: None, bytes: 0, ..job }, built });
@@ -365,6 +368,16 @@ impl LaneState {
         }
         self.arrivals += 1;
         self.waiting.insert((job.phase, Reverse(job.bytes), self.arrivals), waiting);
+    }
+
+    /// The statements of a job that was refused wait, each for itself.
+    fn divide(&mut self, job: IndexJob) {
+        self.costs.jobs -= 1;
+        for job in job.apart {
+            self.costs.jobs += 1;
+            self.costs.bytes += job.bytes;
+            self.put(WaitingJob { job, built: None });
+        }
     }
 
     fn may_begin(&self, job: &IndexJob) -> bool {
@@ -439,6 +452,7 @@ mod tests {
             bytes,
             is_parallel: false,
             present: Present::Refused,
+            apart: Vec::new(),
         }
     }
 

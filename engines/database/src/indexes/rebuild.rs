@@ -76,6 +76,7 @@ fn postgres(
             bytes: number(3) + number(4),
             is_parallel: text(5) == "t",
             present: Present::Refused,
+            apart: Vec::new(),
         }
     };
     Ok(Ok((0..rows.len()).map(job).collect()))
@@ -103,6 +104,7 @@ fn mysql(connection: &mut Connection, tables: &[String]) -> Result<Result<Vec<In
             bytes: text_of(&rows, row, 1).and_then(|text| text.parse().ok()).unwrap_or(0),
             is_parallel: false,
             present: Present::Refused,
+            apart: Vec::new(),
         });
     }
     match tables.iter().find(|table| !jobs.iter().any(|job| job.tables.contains(table))) {

@@ -196,6 +196,7 @@ mod tests {
             bytes: line << 20,
             is_parallel: true,
             present: Present::Refused,
+            apart: Vec::new(),
         };
         let jobs = (1..=6).map(|line| job(line, 0)).chain([job(9, 1)]).collect();
         let circumstances = IndexCircumstances {
