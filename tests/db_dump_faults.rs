@@ -114,6 +114,19 @@ fn limits_of_time_that_an_administrator_has_set_do_not_end_a_dump() {
     }
     let outcome = dump(&source, &["-q", "-Z", "gzip:9"]);
     assert_eq!((outcome.exit, said(&outcome)), (Exit::Code(0), String::new()));
+    // A lock that is not had: no archive, but nothing was wrong with the command.
+    std::fs::remove_dir_all(source.place.path("d")).expect("ours");
+    source.sql("postgres", "create table locked (a int)");
+    std::thread::scope(|scope| {
+        let hold = "begin; lock table locked; select pg_sleep(600)";
+        scope.spawn(|| source.program("psql").run(["-X", "-d", "postgres", "-c", hold], b"").expect("it starts"));
+        let holders = "from pg_locks where relation = 'locked'::regclass and mode = 'AccessExclusiveLock' and granted";
+        wait_until("it is locked", || source.sql("postgres", &format!("select count(*) {holders}")).trim() == "1");
+        let outcome = dump(&source, &["--lock-wait-timeout", "200ms"]);
+        source.sql("postgres", &format!("select pg_terminate_backend(pid) {holders}"));
+        assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
+        assert!(said(&outcome).contains("lock timeout"), "{}", said(&outcome));
+    });
 }
 
 #[test]

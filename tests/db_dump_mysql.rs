@@ -89,7 +89,9 @@ fn what_cannot_be_dumped_is_an_error_and_leaves_nothing() {
     let [reader, half, nobody, locker, usual] =
         ["reader", "half", "nobody", "locker", "root"].map(|user| source.address(user));
     let nothing = source.address("root").replace("/shop?", "/nothing?");
-    let cases: [(&str, &[&str], i32, &str); 9] = [
+    let own = nothing.replace("/nothing?", "/Information_Schema?");
+    let cases: [(&str, &[&str], i32, &str); 10] = [
+        (&own, &[], 2, "Information_Schema is a view of the server's own state"),
         (&usual, &["-t", "nothing"], 2, "no table matches 'nothing'"),
         (&nobody, &[], 2, "Access denied for user 'nobody'"),
         (&reader, &[], 2, "the right SHOW VIEW on `shop`.* is missing"),

@@ -83,8 +83,7 @@ fn postgres(
     let (source, looking) = match run.look(address, &args.session(), PART_BYTES) {
         Ok(looked) => looked,
         Err(error) => {
-            let outcome = shown::failure(context, &name, &error, signals.signal());
-            return Ok(if signals.signal().is_some() { outcome } else { Outcome::Code(NOT_BEGUN) });
+            return Ok(shown::failure_of_look(context, &name, &error, signals.signal()));
         }
     };
     let planned = programs::find(source.server_major).and_then(|programs| {

@@ -26,6 +26,9 @@ use std::time::{Duration, Instant};
 use sys::cpu_clock::process_cpu_ns;
 use wire::ServerAddress;
 
+/// Databases that no server can be given back.
+const SERVERS_OWN: [&str; 3] = ["information_schema", "performance_schema", "sys"];
+
 /// Runs it.
 pub fn run(context: &mut Context, args: &DbDumpArgs, name: String, address: ServerAddress) -> Result<Outcome, Failure> {
     if let Some(option) = args::first_of_postgres(&args.selection()) {
@@ -34,6 +37,11 @@ pub fn run(context: &mut Context, args: &DbDumpArgs, name: String, address: Serv
     let Some(database) = address.database() else {
         return Err(usage("no database is named: -d mariadb://USER@HOST/DATABASE".to_owned()));
     };
+    if SERVERS_OWN.iter().any(|own| own.eq_ignore_ascii_case(database)) {
+        let text = format!("dump {name}: {database} is a view of the server's own state, and has no rows to restore");
+        context.messages.error(NAME, &text, &[]);
+        return Ok(Outcome::Code(NOT_BEGUN));
+    }
     let selection = args.mysql_selection(database);
     let lock_wait = args::lock_wait(args.lock_wait()).map_err(usage)?;
     let signals = EndingSignals::hold().map_err(mh_kit::context::signal_failure)?;
@@ -48,8 +56,7 @@ pub fn run(context: &mut Context, args: &DbDumpArgs, name: String, address: Serv
     let (source, looking) = match run.look(&address, &selection, lock, PART_BYTES) {
         Ok(looked) => looked,
         Err(error) => {
-            let outcome = shown::failure(context, &name, &error, signals.signal());
-            return Ok(if signals.signal().is_some() { outcome } else { Outcome::Code(NOT_BEGUN) });
+            return Ok(shown::failure_of_look(context, &name, &error, signals.signal()));
         }
     };
     let planned = programs::find(source.server.is_mariadb).and_then(|program| {

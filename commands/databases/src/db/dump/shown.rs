@@ -51,6 +51,20 @@ pub fn failure(context: &Context, name: &str, error: &DumpError, signal: Option<
     if is_refusal(error, &cause) { Outcome::Code(NOT_BEGUN) } else { Outcome::Partial }
 }
 
+/// Prints why a dump did not come to its beginning. A lock that is not had ends it as it would later.
+pub fn failure_of_look(context: &Context, name: &str, error: &DumpError, signal: Option<i32>) -> Outcome {
+    let outcome = failure(context, name, error, signal);
+    if signal.is_some() || waited_too_long(error) { outcome } else { Outcome::Code(NOT_BEGUN) }
+}
+
+/// COMPAT: PostgreSQL's code, and MariaDB's number, of a lock that was waited for too long.
+fn waited_too_long(error: &DumpError) -> bool {
+    const NOT_HAD: &str = "55P03";
+    const TIMEOUT: u16 = 1205;
+    let DumpError::Server { cause: WireError::Server(error), .. } = error else { return false };
+    error.number.map_or_else(|| error.sqlstate() == NOT_HAD, |number| number == TIMEOUT)
+}
+
 /// The first error of what a program wrote, and what it wrote behind that.
 fn of_program(program: &str, message: &str) -> (String, Vec<String>) {
     let prefix = format!("{program}: ");
