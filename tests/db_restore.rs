@@ -85,6 +85,10 @@ fn an_archive_comes_back_whole() {
         "{}",
         said(&again)
     );
+    let resumed = restore(&source, &source.address("copy"), &["d", "--resume"]);
+    assert_eq!(resumed.exit, Exit::Code(2), "{}", said(&resumed));
+    assert!(said(&resumed).contains("no interrupted restore of this archive is noted"), "{}", said(&resumed));
+    assert!(!said(&resumed).contains("--clean"), "what is whole is not to be dropped: {}", said(&resumed));
     let again = restore(&source, &source.address("copy"), &["d", "--clean", "-j1"]);
     assert_eq!(again.exit, Exit::Code(0), "{}", said(&again));
     assert_eq!(source.sql("copy", FINGERPRINT), source.sql("postgres", FINGERPRINT));
@@ -114,7 +118,14 @@ fn options_select_what_pg_restore_selects() {
     restored("b", &["--schema-only"]);
     let outcome = restore(&source, &source.address("b"), &["d", "--data-only"]);
     assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+    assert!(!said(&outcome).contains("not empty"), "{}", said(&outcome));
     assert_eq!(source.sql("b", "select count(*) from events join parent on parent.id = who").trim(), "20000");
+    source.sql("b", "truncate events, parent; select lo_unlink(oid) from pg_largeobject_metadata");
+    let outcome = restore(&source, &source.address("b"), &["d", "--data-only"]);
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
+    let text = "\"Odd.Schema\".\"it's \"\"odd\"\" (€)\" is not empty: rows are added to those that it has";
+    assert!(said(&outcome).contains(text), "{}", said(&outcome));
+    assert_eq!(source.sql("b", r#"select count(*) from "Odd.Schema"."it's ""odd"" (€)""#).trim(), "6");
 }
 
 #[test]

@@ -37,6 +37,17 @@ fn it_makes_the_same_database() {
     let again = source.restore_into("copy", &[]);
     assert_eq!(again.exit, Exit::Code(2), "{}", said(&again));
     assert!(said(&again).contains("the database is not empty"), "{}", said(&again));
+    let resumed = source.restore_into("copy", &["--resume"]);
+    assert_eq!(resumed.exit, Exit::Code(2), "{}", said(&resumed));
+    assert!(said(&resumed).contains("no interrupted restore of this archive is noted"), "{}", said(&resumed));
+    assert!(!said(&resumed).contains("--clean"), "what is whole is not to be dropped: {}", said(&resumed));
+    // A view where a table is to be has no rows of its own; a table where a view is to be has.
+    source.sql("copy", "drop table old; create view old as select 1; drop view seen; create table seen (mine int)");
+    let kept = source.restore_into("copy", &["--clean"]);
+    assert_eq!(kept.exit, Exit::Code(2), "{}", said(&kept));
+    assert!(said(&kept).contains("'seen' is a table in the database and a view in the archive"), "{}", said(&kept));
+    assert_eq!(source.sql("copy", "select count(*) from parent; select * from old"), "500\n1", "nothing was dropped");
+    source.sql("copy", "drop table seen");
     let cleaned = source.restore_into("copy", &["--clean", "-q"]);
     assert_eq!((cleaned.exit, said(&cleaned)), (Exit::Code(0), String::new()));
     assert_eq!(source.content("copy"), source.content("shop"));
@@ -57,6 +68,23 @@ fn options_select_tables_statements_and_rows() {
     );
     restored(&["-a", "-t", "parent", "--into-existing"]);
     assert_eq!(source.sql("copy", "select count(*) from parent"), "500");
+    source.sql(
+        "copy",
+        "delete from parent; create trigger shout before insert on parent for each row set new.name = 'x'",
+    );
+    let fired = source.restore_into("copy", &["-a", "-t", "parent"]);
+    assert_eq!(fired.exit, Exit::Code(0), "{}", said(&fired));
+    assert!(
+        said(&fired).contains("triggers fire for each row and may change it, of `parent`; --verify"),
+        "{}",
+        said(&fired)
+    );
+    assert!(!said(&fired).contains("not empty"), "{}", said(&fired));
+    let twice = source.restore_into("copy", &["-a", "-t", "parent"]);
+    assert_eq!(twice.exit, Exit::Code(1), "{}", said(&twice));
+    for text in ["`parent` is not empty", "did not take all rows of 'parent' as they are: 1062 Duplicate entry"] {
+        assert!(said(&twice).contains(text), "no '{text}' in {}", said(&twice));
+    }
     source.sql("mysql", "set global local_infile = 0");
     source.make("other");
     let outcome = source.restore_into("other", &["-j1"]);
@@ -145,7 +173,8 @@ fn what_is_not_what_was_dumped_fails_the_restore() {
     assert!(by_script.exit != Exit::Code(0), "the script has noticed it, too");
     std::fs::remove_file(&path).expect("ours");
     let outcome = source.restore_into("other", &[]);
-    assert!(outcome.exit != Exit::Code(0) && said(&outcome).contains("No such file"), "{}", said(&outcome));
+    assert_eq!(outcome.exit, Exit::Code(2), "{}", said(&outcome));
+    assert!(said(&outcome).contains("No such file") && !said(&outcome).contains("--resume"), "{}", said(&outcome));
     assert_eq!(source.sql("mysql", "select count(*) from information_schema.tables where table_schema = 'other'"), "0");
 }
 
@@ -156,9 +185,17 @@ fn a_statement_that_is_refused_is_reported_and_the_others_are_carried_out() {
     let path = source.place.path("d/routines.sql");
     let text = std::fs::read_to_string(&path).expect("ours").replace("select 1\n", "selec 1\n");
     std::fs::write(&path, text).expect("ours");
+    let views = source.place.path("d/views.sql");
+    let broken = "/*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50001 VIEW `broken` AS select nothing from parent */;\n";
+    std::fs::write(&views, std::fs::read_to_string(&views).expect("ours") + broken).expect("ours");
     let outcome = source.restore_into("copy", &[]);
     assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
-    assert!(said(&outcome).contains("PROCEDURE `report`") && said(&outcome).contains("syntax"), "{}", said(&outcome));
+    assert!(said(&outcome).contains("could not restore view `broken`: 1054 "), "{}", said(&outcome));
+    assert!(
+        said(&outcome).contains("restore procedure `report`") && said(&outcome).contains("syntax"),
+        "{}",
+        said(&outcome)
+    );
     let made = "select (select count(*) from information_schema.views where table_schema = 'copy') + \
         (select count(*) from information_schema.triggers where trigger_schema = 'copy') + \
         (select count(*) from information_schema.events where event_schema = 'copy')";
@@ -287,7 +324,11 @@ fn a_refused_statement_is_reported_again_by_one_that_goes_on() {
     mend();
     let outcome = source.restore_into("copy", &["--resume"]);
     assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
-    assert!(said(&outcome).contains("PROCEDURE `report`") && said(&outcome).contains("syntax"), "{}", said(&outcome));
+    assert!(
+        said(&outcome).contains("restore procedure `report`") && said(&outcome).contains("syntax"),
+        "{}",
+        said(&outcome)
+    );
     let others = "select (select count(*) from information_schema.views where table_schema = 'copy') + \
         (select count(*) from information_schema.triggers where trigger_schema = 'copy')";
     assert_eq!(source.sql("mysql", others), "2");

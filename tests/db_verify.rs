@@ -131,6 +131,24 @@ fn what_cannot_be_read_is_not_called_the_same() {
         let all = printed(&outcome) + &said(&outcome);
         assert!(all.contains(text), "no '{text}' in {all}");
     }
+    let index = source.place.read("d/mh.index");
+    source.place.write("d/mh.index", "{");
+    source.sql("postgres", "create database other");
+    let full = source.db(&["restore", "--verify", "d", "-d", &source.address("other")], b"");
+    assert_eq!(full.exit, Exit::Code(2), "{}", said(&full));
+    assert!(
+        said(&full).contains("could not restore into ") && said(&full).contains("verify: mh.index is damaged"),
+        "{}",
+        said(&full)
+    );
+    let quiet = source.db(&["restore", "-q", "d", "-d", &source.address("other")], b"");
+    assert_eq!(quiet.exit, Exit::Code(0), "{}", said(&quiet));
+    assert!(
+        said(&quiet).contains("warning: mh.index is damaged") && said(&quiet).contains("not verified"),
+        "{}",
+        said(&quiet)
+    );
+    std::fs::write(source.place.path("d/mh.index"), index).expect("ours");
     let usual = source.address("copy");
     let nowhere = source.address("nothing");
     let cases: [(&[&str], &str); 5] = [

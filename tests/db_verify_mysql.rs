@@ -252,7 +252,11 @@ fn a_restore_that_verifies_finds_what_differs() {
     source.make("other");
     let outcome = source.restore_into("other", &["--verify"]);
     assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
-    assert!(said(&outcome).contains("parent: read again, its 500 rows are not those"), "{}", said(&outcome));
+    assert!(
+        said(&outcome).contains("could not verify rows of parent: its 500 rows, read again, are not those"),
+        "{}",
+        said(&outcome)
+    );
     assert_eq!(said(&outcome).matches("read again").count(), 1, "{}", said(&outcome));
     assert_eq!(source.content("other"), source.content("shop"), "the rest is carried out");
     source.make("third");

@@ -8,6 +8,7 @@ mod error;
 mod feed;
 mod ledger;
 mod making;
+pub(crate) mod occupied;
 mod order;
 mod program;
 pub(crate) mod reread;
@@ -182,6 +183,7 @@ pub struct Restored {
 #[derive(Default)]
 pub struct RestoreRun {
     board: Arc<RestoreBoard>,
+    warnings: Mutex<Vec<String>>,
 }
 
 /// A server that rows are restored into.
@@ -248,6 +250,11 @@ impl RestoreRun {
         let server_version = connection.server_version().to_owned();
         let server_major = major(&server_version).unwrap_or(0);
         Ok((RestoreTarget { server_version, server_major, connections_left: left }, connection))
+    }
+
+    /// What its user should know, whether it has succeeded or not.
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut self.warnings.lock())
     }
 
     /// How far it is.
@@ -359,6 +366,7 @@ impl RestoreRun {
         let streams = parts.tables.iter().filter(|table| table.source == RowSource::Stream).count();
         let feeders = if parts.in_order { 1 } else { (request.connections / 4).clamp(1, streams.max(1)) };
         self.board.begin(&parts.tables, &indexes.lanes, feeders);
+        self.warn(running)?;
         let order::TableOrder { order, referring } = order::order(parts, &mut running.leader.lock())?;
         let feeding = Feeding {
             request,
@@ -414,6 +422,16 @@ impl RestoreRun {
         }
         running.note(RestoreStage::Rows, made.faults)?;
         Ok(waits)
+    }
+
+    /// Warns of tables that are not made here and have rows; those that an interrupted restore has left are its own.
+    fn warn(&self, running: &Running<'_>) -> Result<(), RestoreError> {
+        let parts = &running.looked.parts;
+        if parts.in_order && !running.goes_on {
+            let names: Vec<String> = parts.tables.iter().map(|table| table.name.clone()).collect();
+            self.warnings.lock().extend(occupied::warning(&mut running.leader.lock(), &names)?);
+        }
+        Ok(())
     }
 
     /// Large objects and positions of sequences: all in one transaction, so that they come once.
@@ -592,12 +610,14 @@ fn begin(
     // Rows alone go into tables that are there.
     let makes = |entry: &ArchiveEntry| entry.section == Section::PreData && entry.kind != EntryKind::LargeObject;
     let makes_objects = looked.contents.entries.iter().any(makes);
+    let resumes = request.into == RestoreInto::Interrupted;
     let needs_room = makes_objects && !cleans && request.into != RestoreInto::Existing;
-    if needs_room {
+    if needs_room || resumes {
         let rows = leader.query(OBJECTS).map_err(failed("look whether the database is empty"))?;
         let count = rows.first().and_then(|row| str::from_utf8(row.first()?.as_deref()?).ok()?.parse().ok());
         match count.unwrap_or(0) {
             0 => {}
+            _ if resumes => return Err(RestoreError::NothingInterrupted),
             objects => return Err(RestoreError::NotEmpty(objects)),
         }
     }

@@ -7,6 +7,7 @@ mod load;
 mod objects;
 mod reread;
 pub mod statements;
+mod triggers;
 
 use crate::dump::archive::INDEX;
 use crate::dump_mysql::catalogue::text;
@@ -15,14 +16,15 @@ use crate::dump_mysql::{
     MySqlArchive, MySqlArchivePart, MySqlArchiveTable, MySqlDumpFault, MySqlServer, database_of, session,
 };
 use crate::load::WaitTally;
+use crate::restore::occupied;
 use crate::restore::{RestoreClocks, RestoreError, RestoreFault, RestoreInto, RestorePhase, RestoreProgress, Restored};
 use crate::target::{literal, quoted};
 use board::{MySqlRestoreBoard, MySqlRestoreJob};
 use crew::budget::Lease;
 use ledger::MySqlLedger;
 use load::{Loader, existing_keys, foreign_keys, takes_files};
-use objects::{MadeObject, clean, drop_own, entry_of, refuse_present};
-use statements::{MadeKind, Statements, TableStatement, made};
+use objects::{MadeObject, clean, drop_own, entry_of, refuse_present, views_in_the_way};
+use statements::{MadeKind, Statements, TableStatement, deed, made};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -131,6 +133,11 @@ impl MySqlRestoreRun {
         self.board.stop(RestoreError::Interrupted);
     }
 
+    /// What its user should know, whether it has succeeded or not.
+    pub fn take_warnings(&self) -> Vec<String> {
+        self.board.take_warnings()
+    }
+
     /// Looks at the server, over a connection that is returned; `stop` ends that, too.
     pub fn look(&self, address: &ServerAddress) -> Result<(MySqlTarget, Connection), RestoreError> {
         let mut connection = open(address, &self.board)?;
@@ -152,7 +159,6 @@ impl MySqlRestoreRun {
 
     fn restore(&self, request: &MySqlRestoreRequest, lease: &dyn Lease) -> Result<Restored, RestoreError> {
         let archive = MySqlArchive::read(&request.archive)?;
-        check_files(request, &archive)?;
         let database = database_of(&request.address)?;
         let mut leader = open(&request.address, &self.board)?;
         be_alone(&mut leader, database)?;
@@ -199,6 +205,7 @@ impl MySqlRestoreRun {
         self.board.enter(RestorePhase::Rows);
         running.count_before(schema)?;
         let (tables, rows_before) = running.tables(schema)?;
+        running.warn(schema, &tables)?.into_iter().for_each(|warning| self.board.warn(warning));
         self.board.set_tables(&tables);
         let takes_files = takes_files(&mut running.leader)?;
         let (request, ledger) = (running.request, &running.ledger);
@@ -322,13 +329,13 @@ impl MySqlRestoreRun {
                 if is_there {
                     return Ok(true);
                 }
-                self.board.fault(RestoreFault { what: title(sql), message: error.to_string() });
+                self.board.fault(RestoreFault { what: deed(sql), message: error.to_string() });
                 match exits_on_error {
-                    true => Err(RestoreError::server(format!("restore {}", title(sql)))(WireError::Server(error))),
+                    true => Err(RestoreError::server(deed(sql))(WireError::Server(error))),
                     false => Ok(false),
                 }
             }
-            Err(cause) => Err(RestoreError::server(format!("restore {}", title(sql)))(cause)),
+            Err(cause) => Err(RestoreError::server(deed(sql))(cause)),
         }
     }
 
@@ -394,7 +401,7 @@ impl Running<'_> {
             // Why it was refused is what counts.
             let _a_table_with_rows_is_not_dropped = self.ledger.forget(&mut self.leader, &[entry]);
         }
-        Err(RestoreError::server(format!("restore {}", title(sql)))(cause))
+        Err(RestoreError::server(deed(sql))(cause))
     }
 
     /// Notes how many rows tables had that are not made here, before the first file is loaded. Without transactions nothing else tells these rows from
@@ -437,6 +444,20 @@ impl Running<'_> {
             jobs.push(RestoreTableJob { entry, parts, statement });
         }
         Ok((jobs, before))
+    }
+
+    /// Warns of tables that are not made here: of rows that they have, and of triggers that change what comes.
+    fn warn(&mut self, schema: &Schema, jobs: &[RestoreTableJob<'_>]) -> Result<Vec<String>, RestoreError> {
+        let is_there = |job: &&RestoreTableJob<'_>| !job.parts.is_empty() && !schema.makes(&job.entry.table);
+        let tables: Vec<&str> = jobs.iter().filter(is_there).map(|job| job.entry.table.as_str()).collect();
+        if tables.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names: Vec<String> = tables.iter().map(|table| quoted(table, '`')).collect();
+        // Rows that an interrupted restore has left are its own.
+        let rows = if self.goes_on { None } else { occupied::warning(&mut self.leader, &names)? };
+        let triggers = triggers::warning(&mut self.leader, self.database, &tables, self.request.verifies)?;
+        Ok(rows.into_iter().chain(triggers).collect())
     }
 
     fn rows_in(&self, parts: &[&MySqlArchivePart]) -> u64 {
@@ -495,8 +516,7 @@ struct Schema {
 
 impl Schema {
     fn read(request: &MySqlRestoreRequest, archive: &MySqlArchive) -> Result<Self, RestoreError> {
-        let is_selected =
-            |name: &str| request.tables.is_empty() || request.tables.iter().any(|pattern| matches(pattern, name));
+        let is_selected = |name: &str| is_selected(&request.tables, name);
         let entries = archive.tables.iter().filter(|table| is_selected(&table.table)).cloned().collect();
         let mut schema =
             Self { before: Vec::new(), after: Vec::new(), tables: HashMap::new(), entries, made: Vec::new() };
@@ -560,17 +580,20 @@ fn read(archive: &Path, file: &str) -> Result<Vec<u8>, RestoreError> {
     std::fs::read(&path).map_err(RestoreError::file("read", &path))
 }
 
-/// The first line of a statement, for people.
-fn title(sql: &[u8]) -> String {
-    const SHOWN: usize = 80;
-    let text = String::from_utf8_lossy(sql);
-    text.lines().next().unwrap_or_default().chars().take(SHOWN).collect()
-}
-
-/// Files that are not there, or shorter than they were, are found before anything is done.
-fn check_files(request: &MySqlRestoreRequest, archive: &MySqlArchive) -> Result<(), RestoreError> {
-    for part in archive.tables.iter().flat_map(|table| &table.parts) {
-        let path = request.archive.join(&part.file);
+/// Files that are not there, or shorter than they were: to be looked for before anything is done.
+pub fn check_files(
+    directory: &Path,
+    archive: &MySqlArchive,
+    tables: &[String],
+    (has_schema, has_rows): (bool, bool),
+) -> Result<(), RestoreError> {
+    let statements = archive.before.iter().chain(&archive.after).filter(|_| has_schema);
+    for path in statements.map(|file| directory.join(file)) {
+        std::fs::metadata(&path).map_err(RestoreError::file("read", &path))?;
+    }
+    let selected = archive.tables.iter().filter(|table| has_rows && is_selected(tables, &table.table));
+    for part in selected.flat_map(|table| &table.parts) {
+        let path = directory.join(&part.file);
         let found = std::fs::metadata(&path).map_err(RestoreError::file("read", &path))?.len();
         if found != part.stored {
             let what = format!("it has {found} bytes, and mh.index says {}", part.stored);
@@ -578,6 +601,11 @@ fn check_files(request: &MySqlRestoreRequest, archive: &MySqlArchive) -> Result<
         }
     }
     Ok(())
+}
+
+/// Whether a table is one of these, which may have `*` and `?`; of none, all are.
+fn is_selected(tables: &[String], name: &str) -> bool {
+    tables.is_empty() || tables.iter().any(|pattern| matches(pattern, name))
 }
 
 /// Tells archives apart, and selections of one.
@@ -604,6 +632,7 @@ fn begin(
     let name = archive_name(request)?;
     let look = ledger::look(leader, database, &name)?;
     let cleans = matches!(request.into, RestoreInto::Cleaned { .. });
+    let views = if cleans { views_in_the_way(leader, database, &schema.made)? } else { Vec::new() };
     match look.ours {
         // What was there before was looked at when it began.
         Some(ledger) if request.into == RestoreInto::Interrupted => return Ok((ledger, true)),
@@ -611,8 +640,12 @@ fn begin(
         Some(_) => return Err(RestoreError::Unfinished { is_ours: true }),
         None => {}
     }
+    if request.into == RestoreInto::Interrupted && look.others.is_empty() && look.objects > 0 {
+        return Err(RestoreError::NothingInterrupted);
+    }
     if cleans {
         look.others.iter().try_for_each(|other| ledger::remove(leader, other))?;
+        clean(leader, &views)?;
         clean(leader, &schema.made)?;
     } else if !look.others.is_empty() {
         return Err(RestoreError::Unfinished { is_ours: false });
@@ -643,9 +676,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_titles_are_short() {
+    fn names_are_bare() {
         assert_eq!(bare("`a``b`"), "a`b");
-        assert_eq!(title(b"CREATE TABLE `t` (\n  `a`"), "CREATE TABLE `t` (");
         assert_eq!(sequence_of(b"DO SETVAL(`it's`, 1001, 0)"), "it's");
     }
 }

@@ -94,7 +94,11 @@ fn postgres(
             return Ok(Outcome::Code(NOT_BEGUN));
         }
     };
-    archive.parts.warnings.iter().for_each(|warning| context.messages.warning(NAME, warning, &[]));
+    if let Some(fault) = &archive.parts.index_fault {
+        // With -q, too: nothing else reports that rows go unverified.
+        let text = format!("warning: {fault}: rows are restored without it, and are not verified by it");
+        context.messages.conclusion(NAME, &text);
+    }
     if args.explain {
         show_plan(context, &job.plan, args.report)?;
         return Ok(Outcome::Done);
@@ -206,6 +210,7 @@ fn carry_out(
     let outcome = work.run.run(&request, &work.archive, lease.as_ref());
     let wall = begin.elapsed();
     drop(progress);
+    work.run.take_warnings().iter().for_each(|warning| context.messages.warning(NAME, warning, &[]));
     let restored = match outcome {
         Ok(restored) => restored,
         Err(error) => {

@@ -49,8 +49,8 @@ pub enum MySqlDumpFault {
         /// The server's words.
         warning: String,
     },
-    /// Values are not those of the archive.
-    #[error("the server changed values of '{table}': {warning}")]
+    /// Values are not those of the archive, or a row was left out.
+    #[error("the server did not take all rows of '{table}' as they are: {warning}")]
     Altered {
         /// Which.
         table: String,
@@ -64,6 +64,16 @@ pub enum MySqlDumpFault {
         kind: String,
         /// Its name.
         name: String,
+    },
+    /// What was there before may have rows, and is not of the kind that is dropped.
+    #[error("'{name}' is a {there} in the database and a {made} in the archive")]
+    OtherKind {
+        /// Its name.
+        name: String,
+        /// `table`.
+        there: String,
+        /// `view`.
+        made: String,
     },
     /// Nobody knows which of its rows a restore has brought that was interrupted.
     #[error(

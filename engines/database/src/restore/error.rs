@@ -74,6 +74,9 @@ pub enum RestoreError {
         /// Whether it was of this archive.
         is_ours: bool,
     },
+    /// There is nothing that could go on, and something is there.
+    #[error("no interrupted restore of this archive is noted in this database, which is not empty")]
+    NothingInterrupted,
     /// What a restore of MariaDB or MySQL demands is not so.
     #[error(transparent)]
     MySql(#[from] MySqlDumpFault),

@@ -32,15 +32,16 @@ pub fn differences(
 /// Tables that are not what the archive says.
 pub fn faults(archive: &ArchiveDigests, found: Vec<(String, TableState)>) -> Vec<RestoreFault> {
     let differs = compare(archive.states(), found).into_iter().filter(|table| table.verdict() != TableVerdict::Same);
-    differs.map(|table| RestoreFault { message: difference(&table.found), what: table.name }).collect()
+    let what = |name: &str| format!("verify rows of {name}");
+    differs.map(|table| RestoreFault { message: difference(&table.found), what: what(&table.name) }).collect()
 }
 
 fn difference(found: &TableState) -> String {
     match found {
         TableState::Read(digest) => {
-            format!("read again, its {} rows are not those that were dumped, as mh.index has them", digest.rows)
+            format!("its {} rows, read again, are not those that were dumped, as mh.index has them", digest.rows)
         }
         TableState::Missing | TableState::Unread => "there is no such table any more".to_owned(),
-        TableState::Refused(error) => format!("could not be read again: {error}"),
+        TableState::Refused(error) => format!("it cannot be read again: {error}"),
     }
 }

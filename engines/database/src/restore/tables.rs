@@ -59,8 +59,8 @@ pub struct RestoreParts {
     pub in_order: bool,
     /// Whether there is an index to verify by.
     pub is_indexed: bool,
-    /// What is odd about the archive.
-    pub warnings: Vec<String>,
+    /// Why the index that is there is not used; rows are not verified by it.
+    pub index_fault: Option<String>,
 }
 
 /// Entries whose SQL is needed.
@@ -75,11 +75,11 @@ pub fn divide(
     contents: &ArchiveContents,
     script: &ArchiveScript,
 ) -> Result<RestoreParts, RestoreError> {
-    let (index, warning) = read_index(archive)?;
+    let (index, index_fault) = read_index(archive)?;
     let mut parts = RestoreParts {
         settings: settings(&script.prelude),
         is_indexed: !index.is_empty(),
-        warnings: warning.into_iter().collect(),
+        index_fault,
         ..RestoreParts::default()
     };
     let is_utf8 = parts.settings.iter().any(|setting| setting == "SET client_encoding = 'UTF8'");
@@ -186,11 +186,7 @@ fn read_index(archive: &Path) -> Result<(BTreeMap<String, ArchiveTable>, Option<
     };
     match serde_json::from_slice::<ArchiveIndex>(&text) {
         Ok(index) => Ok((index.tables.into_iter().map(|table| (table.file.clone(), table)).collect(), None)),
-        Err(error) => {
-            let warning =
-                format!("mh.index is damaged ({error}): rows are restored without it, and are not verified by it");
-            Ok((BTreeMap::new(), Some(warning)))
-        }
+        Err(error) => Ok((BTreeMap::new(), Some(format!("mh.index is damaged ({error})")))),
     }
 }
 

@@ -32,6 +32,7 @@ struct State {
     is_over: bool,
     stop: Option<RestoreError>,
     faults: Vec<RestoreFault>,
+    warnings: Vec<String>,
     parts: VecDeque<(usize, usize)>,
     keys: VecDeque<usize>,
     /// Of each table: files that are not in, whether it has keys to make, their number.
@@ -70,6 +71,16 @@ impl MySqlRestoreBoard {
     /// Why it ended early.
     pub fn end(&self) -> Result<(), RestoreError> {
         self.state.lock().stop.take().map_or(Ok(()), Err)
+    }
+
+    /// Something that the user should know.
+    pub fn warn(&self, warning: String) {
+        self.state.lock().warnings.push(warning);
+    }
+
+    /// What the user should know.
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.lock().warnings)
     }
 
     /// A statement that was refused, and the restore goes on.

@@ -144,6 +144,31 @@ pub fn made(statement: &[u8]) -> Option<(MadeKind, String)> {
     Some((kind, name_at(&text[at..])?.to_owned()))
 }
 
+/// The quoted name of a trigger that a statement makes.
+fn trigger(statement: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(statement);
+    let head = text.split_once(" TRIGGER `").filter(|(before, _)| before.contains("CREATE"))?.0.len();
+    name_at(&text[head + " TRIGGER ".len()..]).map(str::to_owned)
+}
+
+/// The first line of a statement, for people.
+fn title(sql: &[u8]) -> String {
+    const SHOWN: usize = 80;
+    let text = String::from_utf8_lossy(sql);
+    text.lines().next().unwrap_or_default().chars().take(SHOWN).collect()
+}
+
+/// What is done with a statement, for people: reads after "could not".
+pub fn deed(sql: &[u8]) -> String {
+    match made(sql) {
+        Some((kind, name)) => format!("restore {} {name}", kind.word().to_ascii_lowercase()),
+        None => match trigger(sql) {
+            Some(name) => format!("restore trigger {name}"),
+            None => title(sql),
+        },
+    }
+}
+
 /// The name in backticks that a text begins with, with them.
 fn name_at(text: &str) -> Option<&str> {
     let mut at = 1;
@@ -270,6 +295,16 @@ mod tests {
         assert_eq!(found("/*!50001 CREATE VIEW `v` AS SELECT\n 1 AS `a` */"), named("VIEW", "`v`"));
         assert_eq!(found("/*!50106 CREATE*/ /*!50117 DEFINER=`r`@`h`*/ /*!50106 EVENT `e` ON"), named("EVENT", "`e`"));
         assert_eq!(found("SET @a = 'CREATE TABLE `x`'"), None);
+    }
+
+    #[test]
+    fn a_statement_is_named_for_people() {
+        assert_eq!(title(b"ALTER TABLE `t` ADD\n  x"), "ALTER TABLE `t` ADD");
+        assert_eq!(deed(b"ALTER TABLE `t` ADD\n  x"), "ALTER TABLE `t` ADD");
+        let view = b"/*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013 DEFINER=`r`@`h` SQL SECURITY DEFINER */\n/*!50001 VIEW `v` AS select 1 */";
+        assert_eq!(deed(view), "restore view `v`");
+        let trigger = b"/*!50003 CREATE*/ /*!50017 DEFINER=`r`@`h`*/ /*!50003 TRIGGER `it``s` BEFORE INSERT ON `t` FOR EACH ROW set @a = 1 */";
+        assert_eq!(deed(trigger), "restore trigger `it``s`");
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use ::load::cost::{ServerMeter, server_behind};
 use crew::plan::Plan;
 use database::dump_mysql::{MySqlArchive, MySqlDumpFault};
 use database::restore::RestoreError;
-use database::restore_mysql::{MySqlRestoreRequest, MySqlRestoreRun, MySqlTarget};
+use database::restore_mysql::{MySqlRestoreRequest, MySqlRestoreRun, MySqlTarget, check_files};
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::{counted, show_plan};
@@ -44,9 +44,11 @@ pub fn run(
     let run = Arc::new(MySqlRestoreRun::new());
     let stopped = Arc::clone(&run);
     signals.end_with(move || stopped.stop()).map_err(mh_kit::context::signal_failure)?;
-    let looked = MySqlArchive::read(&args.archive)
-        .map_err(RestoreError::from)
-        .and_then(|archive| Ok((archive, run.look(&address)?)));
+    let looked = MySqlArchive::read(&args.archive).map_err(RestoreError::from).and_then(|archive| {
+        let (tables, has_schema, has_rows) = args.passed.selection.of_mysql();
+        check_files(&args.archive, &archive, &tables, (has_schema, has_rows))?;
+        Ok((archive, run.look(&address)?))
+    });
     let (archive, (target, connection)) = match looked {
         Ok(looked) => looked,
         Err(error) => return Ok(shown::failure(context, &name, &error, signals.signal(), None)),
@@ -168,6 +170,7 @@ fn carry_out(
     let outcome = run.run(&request, lease.as_ref());
     let wall = begin.elapsed();
     drop(progress);
+    run.take_warnings().iter().for_each(|warning| context.messages.warning(NAME, warning, &[]));
     let restored = match outcome {
         Ok(restored) => restored,
         Err(RestoreError::MySql(fault)) if refusal_hint(&fault).is_some() => {
@@ -197,6 +200,9 @@ fn carry_out(
 fn refusal_hint(fault: &MySqlDumpFault) -> Option<&'static str> {
     match fault {
         MySqlDumpFault::Present { .. } => Some("--clean drops what is to be restored, -t selects tables"),
+        MySqlDumpFault::OtherKind { .. } => Some(
+            "nothing was dropped: --clean drops tables, sequences and views of their own kind, and views where a table comes",
+        ),
         MySqlDumpFault::InDoubt { .. } => {
             Some("remove the rows of the file that was not complete; then --resume goes on")
         }

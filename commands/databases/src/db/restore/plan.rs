@@ -91,15 +91,18 @@ pub fn plan(args: &DbRestoreArgs, circumstances: &RestoreCircumstances<'_>) -> R
     let others = (parts.before.len() + parts.meanwhile.len() + parts.after.len()) as u64;
     plan.choose("pg_restore", counted(others, "entry"), "schemas, functions, large objects, foreign keys, triggers");
     plan.choose("order", order(parts.in_order), order_reason(parts.in_order));
-    match args.verify {
-        true if !parts.is_indexed => {
+    match (args.verify, &parts.index_fault) {
+        (true, Some(fault)) => return Err(format!("verify: {fault}; rows are counted without --verify")),
+        (true, None) if !parts.is_indexed => {
             return Err(
                 "verify: the archive has no mh.index, which mh db dump writes; rows are counted without --verify"
                     .to_owned(),
             );
         }
-        true => plan.choose("verification", "full", "all rows are read again, and compared with the archive's hashes"),
-        false => plan.choose("verification", "rows", "the server's count of each piece must be the archive's"),
+        (true, None) => {
+            plan.choose("verification", "full", "all rows are read again, and compared with the archive's hashes")
+        }
+        (false, _) => plan.choose("verification", "rows", "the server's count of each piece must be the archive's"),
     }
     plan.choose("interruption", "--resume goes on", "each piece is noted in the schema mh_restore until all is done");
     plan.choose("database", into(args.into()), "by the command line");

@@ -82,6 +82,9 @@ fn advice(error: &RestoreError) -> Option<&'static str> {
         RestoreError::NotEmpty(_) => {
             Some("--clean drops what is to be restored, --into-existing restores beside what is there")
         }
+        RestoreError::NothingInterrupted => Some(
+            "a restore that is complete leaves no note, and --resume is not needed; mh db verify compares rows with the archive",
+        ),
         RestoreError::Unfinished { is_ours: true } => Some("--resume goes on with it, --clean begins anew"),
         RestoreError::Unfinished { is_ours: false } => Some(
             "its archive or its selection was another; --clean forgets it, as does dropping mh_restore: a schema, of MariaDB a table",
@@ -101,7 +104,10 @@ fn advice(error: &RestoreError) -> Option<&'static str> {
 /// Whether the restore could not begin, for want of a connection, a right or room.
 fn is_refusal(error: &RestoreError) -> bool {
     match error {
-        RestoreError::NotEmpty(_) | RestoreError::Unfinished { .. } | RestoreError::Busy => true,
+        RestoreError::NotEmpty(_)
+        | RestoreError::NothingInterrupted
+        | RestoreError::Unfinished { .. }
+        | RestoreError::Busy => true,
         RestoreError::Server { cause: WireError::Connect { .. } | WireError::Tls(_), .. } => true,
         RestoreError::Server { cause, .. } => cause.kind() == ErrorKind::Authentication,
         _ => false,
