@@ -167,7 +167,7 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
                 }
             }
             Err(CutError::Read(error)) => panic!("memory can be read: {error}"),
-            Err(CutError::Defect(_) | CutError::Garbage) => return Decoded::Refused,
+            Err(CutError::Defect(_) | CutError::Garbage | CutError::FurtherEntries) => return Decoded::Refused,
         }
         assert!(reader.position() > before, "every step goes on");
     }
@@ -196,7 +196,7 @@ fn decode_stream(
         let filled = match stream.fill(reader, &mut buffer, piece_bytes, &mut CutTurn::with_a_hand()) {
             Ok(filled) => filled,
             Err(CutError::Read(error)) => panic!("memory can be read: {error}"),
-            Err(CutError::Defect(_) | CutError::Garbage) => return Streamed::Refused,
+            Err(CutError::Defect(_) | CutError::Garbage | CutError::FurtherEntries) => return Streamed::Refused,
         };
         assert!(buffer.len() <= piece_bytes + OVERSHOOT_BYTES, "no piece may exceed what was asked for");
         plain.extend_from_slice(buffer.content());

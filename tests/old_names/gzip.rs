@@ -178,6 +178,47 @@ fn pigz_does_and_says_the_same() {
     }
 }
 
+const PIGZ_ARCHIVES: &[Case] = &[
+    says("pigz -d two.zip"),
+    says("unpigz piped.zip"),
+    says("pigz -d one.zip two.zip"),
+    says("pigz -dk two.zip"),
+    says("pigz -dc two.zip"),
+    says("pigz -dcf two.zip"),
+    says("pigz -dq two.zip"),
+    says("pigz -d < two.zip"),
+    says("pigz -t two.zip piped.zip one.zip"),
+    says("(cat two.zip; echo junk) > t.zip; pigz -d t.zip"),
+    says("(cat one.zip; echo junk) > t.zip; pigz -d t.zip"),
+    says("head -c 80 one.zip > t.zip; pigz -d t.zip"),
+];
+
+/// Archives by Python: of two entries, the same as it writes into a pipe, and of one.
+fn add_archives(place: &Place) {
+    let python = TestProgram::find("python3").expect("looked for before");
+    let made = "import sys, zipfile\n\
+        with zipfile.ZipFile(sys.argv[1] if sys.argv[1] != '-' else sys.stdout.buffer, 'w') as archive:\n\
+        \x20   for name in sys.argv[2:]:\n\
+        \x20       archive.writestr(zipfile.ZipInfo(name), name * 9, zipfile.ZIP_DEFLATED)\n";
+    let python = python.in_directory(place.directory());
+    for (archive, names) in [("two.zip", &["first", "second"][..]), ("one.zip", &["alone"])] {
+        let outcome = python.run([&["-c", made, archive], names].concat(), b"").expect("it starts");
+        outcome.stdout_of_success();
+    }
+    let piped = python.run(["-c", made, "-", "empty", "second"], b"").expect("it starts").stdout_of_success();
+    place.write("piped.zip", piped);
+}
+
+#[test]
+fn pigz_keeps_an_archive_of_several_entries() {
+    if TestProgram::find("python3").is_none() {
+        return left_out("python3 is not installed");
+    }
+    if let Some(family) = Family::new("pigz", "gz") {
+        family.compare_with(PIGZ_ARCHIVES, add_archives);
+    }
+}
+
 #[test]
 fn name_and_time_go_both_ways_between_gzip_and_us() {
     let Some(gzip) = TestProgram::find("gzip") else { return left_out("gzip is not installed") };

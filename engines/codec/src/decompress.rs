@@ -15,7 +15,7 @@ use crate::format::{
     UnitPlace,
 };
 use crate::in_series::{SeriesStart, decode_on};
-use crate::lane::{Lane, LaneOutcome, Totals};
+use crate::lane::{Lane, LaneOutcome, SourceFate, Totals};
 use crate::passing::{PassingBytes, pass};
 use crate::reading::StreamReading;
 use crate::registry;
@@ -395,7 +395,14 @@ impl Stages for Decompression<'_> {
             closed.totals = Totals { bytes_in, bytes_out: sink.output.written(), ..fold.totals };
             leave_stdin_at(&self.lanes[lane], &sink.input, position);
             let finished = match closed.outcome {
-                Ok(()) => sink.output.commit(&self.lanes[lane], &sink.input),
+                Ok(()) => {
+                    let mut committed = self.lanes[lane].clone();
+                    // The archive is the only copy of its further entries.
+                    if matches!(closed.left_unread, Some(CodecError::FurtherEntries { .. })) {
+                        committed.source = SourceFate::Keep;
+                    }
+                    sink.output.commit(&committed, &sink.input)
+                }
                 Err(error) if self.lanes[lane].care.keeps_good && sound_bytes(&error, &fold, &sink.output) > 0 => {
                     let bytes = sound_bytes(&error, &fold, &sink.output);
                     let kept = sink.output.commit_sound_part(&self.lanes[lane], &sink.input, bytes);
@@ -554,6 +561,10 @@ impl DecompressSource {
         match outcome {
             Ok(NextUnit::Zeros { .. }) | Err(CutError::Garbage) if passes_on => self.rest_as_it_is(),
             Err(CutError::Garbage) => self.behind_the_end(),
+            Err(CutError::FurtherEntries) if self.admission.behind_the_end != BehindTheEnd::Refused => {
+                self.left_unread = Some(CodecError::FurtherEntries { offset: self.reader.position() });
+                Ok(NextUnit::End)
+            }
             other => other.map_err(|error| self.number().at(error, &self.reader)),
         }
     }

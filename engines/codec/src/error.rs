@@ -107,6 +107,12 @@ pub enum CodecError {
         /// Where the garbage begins.
         offset: u64,
     },
+    /// The input is an archive, and more follows its first entry than the directory.
+    #[error("it has more entries than the first: they begin at byte {}", Grouped(*offset))]
+    FurtherEntries {
+        /// Where the first entry ends.
+        offset: u64,
+    },
     /// The codec library refused to compress.
     #[error("the {library} library failed: {message}")]
     Library {

@@ -430,6 +430,8 @@ pub enum CutError {
     Defect(UnitDefect),
     /// What follows the last unit is no unit.
     Garbage,
+    /// Further entries of an archive follow the one that is read.
+    FurtherEntries,
 }
 
 impl From<io::Error> for CutError {

@@ -62,7 +62,7 @@ pub(crate) fn decode_on(
             Err(CutError::Garbage) if is_among_units(start.format, &mut reader).unwrap_or(false) => {
                 return Some(Err(CodecError::Damaged { unit_name, unit, offset: position, defect: AMONG_UNITS }));
             }
-            Err(CutError::Garbage) => {
+            Err(CutError::Garbage | CutError::FurtherEntries) => {
                 let unit = unit - 1;
                 return Some(Err(CodecError::TrailingGarbage { unit_name, unit, offset: position }));
             }

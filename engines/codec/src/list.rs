@@ -106,6 +106,7 @@ fn survey_among(reader: &mut CompressedReader, names: &[&str]) -> Result<HeaderS
             }
             Err(CutError::Read(cause)) => return Err(CodecError::Read { offset, cause }),
             Err(CutError::Defect(defect)) => return Err(damaged(survey.units + 1, defect)),
+            Err(CutError::FurtherEntries) => return Err(CodecError::FurtherEntries { offset }),
             Err(CutError::Garbage) => {
                 let (unit_name, unit) = (facts.unit_name, survey.units);
                 return Err(CodecError::TrailingGarbage { unit_name, unit, offset });

@@ -219,7 +219,9 @@ fn decode(context: &Context, job: &Job, lane: &Lane, with_check: bool) -> Result
     closed.outcome?;
     let crc = crc.into_inner().map(|crc| crc.finish().hex());
     let crc32 = crc.and_then(|digits| u32::from_str_radix(&digits, 16).ok());
-    closed.left_unread.map_or(Ok(Decoded { totals: closed.totals, crc32 }), Err)
+    // COMPAT: pigz lists the first entry of an archive, and mentions no others.
+    let left_unread = closed.left_unread.filter(|error| !matches!(error, CodecError::FurtherEntries { .. }));
+    left_unread.map_or(Ok(Decoded { totals: closed.totals, crc32 }), Err)
 }
 
 fn as_table(rows: &[Row]) -> String {

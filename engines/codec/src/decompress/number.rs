@@ -22,6 +22,7 @@ impl UnitNumber {
             CutError::Read(cause) => CodecError::Read { offset: reader.position(), cause },
             CutError::Defect(defect) => self.damaged(defect),
             CutError::Garbage => self.damaged(UnitDefect::Header("it does not begin as one")),
+            CutError::FurtherEntries => CodecError::FurtherEntries { offset: reader.position() },
         }
     }
 }

@@ -54,6 +54,8 @@ const DEFLATED: u16 = 8;
 /// Readers need to know deflate; for sizes of 64 bits, those.
 const VERSION: u16 = 20;
 const VERSION_64: u16 = 45;
+/// The extra field with the sizes of 64 bits.
+const SIZES_64: u16 = 1;
 /// Attributes are those of Unix.
 const MADE_BY_UNIX: u16 = 3 << 8;
 
@@ -113,7 +115,7 @@ impl Format for Zip {
     }
 
     fn cutter(&self, _limits: &DecodeLimits) -> Box<dyn Cutter> {
-        Box::new(EntryCutter { seen: false })
+        Box::new(EntryCutter { place: Place::Entry })
     }
 
     fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {
@@ -208,7 +210,7 @@ impl ZipTail {
         let name = self.head.get(LOCAL_BYTES..).unwrap_or_default();
         let mut extra = Vec::new();
         if is_large {
-            extra.extend([1_u16, 16].iter().flat_map(|field| field.to_le_bytes()));
+            extra.extend([SIZES_64, 16].iter().flat_map(|field| field.to_le_bytes()));
             extra.extend(sizes[1].to_le_bytes());
             extra.extend(sizes[0].to_le_bytes());
         }
@@ -231,13 +233,46 @@ impl ZipTail {
     }
 }
 
-/// Finds the one entry, and steps over the directory.
+/// Finds the first entry, and steps over the directory.
 struct EntryCutter {
-    seen: bool,
+    place: Place,
 }
 
-/// Bytes of a directory looked at at a time.
+/// What is expected next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Entry,
+    Directory,
+    /// The directory's end is behind us.
+    Behind,
+}
+
+/// Bytes of a directory read at a time.
 const STEP_BYTES: usize = 64 << 10;
+
+/// A directory's line without name, extra fields and comment.
+const LINE_BYTES: usize = 46;
+
+/// LIMIT: name, extra fields and comment of a line have 16 bits of length each.
+const RECORD_BYTES_MAX: usize = LINE_BYTES + 3 * 0xffff;
+
+/// The length of the directory's record that `ahead` begins with; none if it begins with anything else.
+fn directory_record_bytes(ahead: &[u8]) -> Option<usize> {
+    // A record that breaks off lasts to the end.
+    let half = |at: usize| {
+        ahead.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |half| usize::from(u16::from_le_bytes(*half)))
+    };
+    match *ahead.first_chunk()? {
+        DIRECTORY_MAGIC => Some(LINE_BYTES + half(28) + half(30) + half(32)),
+        END_MAGIC => Some(22 + half(20)),
+        END_MAGIC_64 => {
+            let rest = ahead.get(4..).and_then(<[u8]>::first_chunk).map_or(0, |rest| u64::from_le_bytes(*rest));
+            usize::try_from(rest).ok().map(|rest| rest.saturating_add(12)).filter(|&bytes| bytes <= RECORD_BYTES_MAX)
+        }
+        LOCATOR_MAGIC_64 => Some(20),
+        _ => None,
+    }
+}
 
 impl Cutter for EntryCutter {
     fn next(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError> {
@@ -245,19 +280,38 @@ impl Cutter for EntryCutter {
         if head.is_empty() {
             return Ok(NextUnit::End);
         }
-        if std::mem::replace(&mut self.seen, true) {
-            if head.starts_with(&LOCAL_MAGIC) {
-                return Err(CutError::Garbage);
-            }
-            return Ok(NextUnit::Padding { bytes: head.len() as u64 });
+        if self.place != Place::Entry {
+            return self.behind_the_entry(input);
         }
-        let header = LocalHeader::parse(head)?;
+        self.place = Place::Directory;
+        let mut header = LocalHeader::parse(head)?;
+        if header.plain_bytes == u32::MAX {
+            let (head, _) = input.ahead(header.bytes, STEP_BYTES)?;
+            header.plain_bytes = wide_plain_bytes(&head[..head.len().min(header.bytes)]).unwrap_or(u32::MAX);
+        }
         Ok(NextUnit::Stream(Box::new(EntryStream {
             header,
             header_read: false,
             deflated: DeflateReader::new(),
             plain_bytes: 0,
         })))
+    }
+}
+
+impl EntryCutter {
+    /// One record of the directory. Before its end, anything else belongs to further entries.
+    fn behind_the_entry(&mut self, input: &mut CompressedReader) -> Result<NextUnit, CutError> {
+        let (head, _) = input.ahead(LINE_BYTES, STEP_BYTES)?;
+        let Some(bytes) = directory_record_bytes(head) else {
+            let is_entry = self.place == Place::Directory || head.starts_with(&LOCAL_MAGIC);
+            return Err(if is_entry { CutError::FurtherEntries } else { CutError::Garbage });
+        };
+        if head.starts_with(&END_MAGIC) {
+            self.place = Place::Behind;
+        }
+        // COMPAT: a directory that breaks off does not matter to the entry.
+        let (ahead, _) = input.ahead(bytes, STEP_BYTES)?;
+        Ok(NextUnit::Padding { bytes: ahead.len().min(bytes) as u64 })
     }
 }
 
@@ -289,6 +343,20 @@ impl LocalHeader {
     }
 }
 
+/// The low half of the uncompressed size in a header's extra field for 64 bits, if it has one.
+fn wide_plain_bytes(header: &[u8]) -> Option<u32> {
+    let name_bytes = usize::from(u16::from_le_bytes(*header.get(26..)?.first_chunk()?));
+    let mut fields = header.get(LOCAL_BYTES + name_bytes..)?;
+    while let Some((&[a, b, c, d], rest)) = fields.split_first_chunk() {
+        let (field, behind) = rest.split_at_checked(usize::from(u16::from_le_bytes([c, d])))?;
+        if u16::from_le_bytes([a, b]) == SIZES_64 {
+            return field.first_chunk().map(|low| u32::from_le_bytes(*low));
+        }
+        fields = behind;
+    }
+    None
+}
+
 /// The entry's data, with what is behind them.
 struct EntryStream {
     header: LocalHeader,
@@ -298,7 +366,8 @@ struct EntryStream {
 }
 
 impl EntryStream {
-    /// What is claimed of the data. Sizes behind them have 32 or 64 bits: the true one shows which.
+    /// What is claimed of the data. Sizes behind them have 32 or 64 bits: the true one, at the place for 64, shows which. (In its
+    /// place stands the next record's magic number if they have 32.)
     fn claim(&self, input: &mut CompressedReader) -> Result<TrailerClaim, CutError> {
         // 32 bits of it are compared.
         let mut claim = (self.header.crc, self.header.plain_bytes);
@@ -309,7 +378,7 @@ impl EntryStream {
                 |at: usize| ahead.get(magic + at..).and_then(<[u8]>::first_chunk).map(|word| u32::from_le_bytes(*word));
             let (crc, narrow) = word(0).zip(word(8)).ok_or(UnitDefect::Truncated)?;
             let wide = word(12).zip(word(16)).map(|(low, high)| u64::from(high) << 32 | u64::from(low));
-            let is_wide = u64::from(narrow) != self.plain_bytes && wide == Some(self.plain_bytes);
+            let is_wide = wide == Some(self.plain_bytes);
             input.consume(magic + if is_wide { 20 } else { 12 });
             // Its low half.
             claim = (crc, if is_wide { self.plain_bytes as u32 } else { narrow });
@@ -380,6 +449,91 @@ mod tests {
         assert_eq!((word(line, 16), word(line, 24)), (crc32(&plain) as usize, plain.len()));
         let sizes = &file[LOCAL_BYTES + 6 + word(line, 20)..];
         assert!(sizes.starts_with(&SIZES_MAGIC) && sizes[4..16] == line[16..28]);
+    }
+
+    /// An archiver's entry of `plain` with its sizes before the data, in 64 bits, behind another extra field.
+    fn wide_entry(plain: &[u8], told_bytes: u64) -> Vec<u8> {
+        let options = EncodeOptions::new(6, UnitLayout::ParallelUnits);
+        let (mut encoder, mut piece) = (Zip.encoder(&options).expect("memory"), ByteBuffer::default());
+        encoder.encode(plain, &mut piece, &mut Pause::never()).expect("encode");
+        let mut deflated = piece.content()[..piece.len() - Zip.note_bytes()].to_vec();
+        deflated.extend(deflate_pieces::STREAM_END);
+        let mut extra = [*b"UT", [1, 0]].concat();
+        extra.push(0);
+        extra.extend([SIZES_64, 16].iter().flat_map(|field| field.to_le_bytes()));
+        extra.extend([told_bytes, deflated.len() as u64].iter().flat_map(|size| size.to_le_bytes()));
+        let mut file = LOCAL_MAGIC.to_vec();
+        file.extend([VERSION_64, 0, DEFLATED, 0, 0].iter().flat_map(|field| field.to_le_bytes()));
+        file.extend([crc32(plain), u32::MAX, u32::MAX].iter().flat_map(|field| field.to_le_bytes()));
+        file.extend([1, extra.len() as u16].iter().flat_map(|field| field.to_le_bytes()));
+        file.push(b'x');
+        [file, extra, deflated].concat()
+    }
+
+    /// What the trailer of the first entry claims, and what follows it.
+    fn first_entry(file: Vec<u8>) -> (TrailerClaim, Result<NextUnit, CutError>) {
+        let limits = DecodeLimits {
+            unit_uncompressed_bytes: 1 << 20,
+            unit_held_bytes: 1 << 20,
+            window_bytes: 1 << 20,
+            dictionary: None,
+            prefix: None,
+            stream_bytes: u64::MAX,
+            streams_lone_unit: false,
+        };
+        let mut reader = CompressedReader::memory(file);
+        let mut cutter = Zip.cutter(&limits);
+        let Ok(NextUnit::Stream(mut entry)) = cutter.next(&mut reader) else { panic!("an entry") };
+        let mut plain = ByteBuffer::default();
+        let claim = loop {
+            plain.clear();
+            let filled = entry.fill(&mut reader, &mut plain, 1 << 20, &mut CutTurn::with_a_hand()).expect("sound");
+            if let SegmentFill::Last(claim) = filled {
+                break claim.expect("a claim");
+            }
+        };
+        loop {
+            match cutter.next(&mut reader) {
+                Ok(NextUnit::Padding { bytes }) => assert_eq!(reader.skip(bytes).expect("memory"), bytes),
+                other => return (claim, other),
+            }
+        }
+    }
+
+    fn length(claim: &TrailerClaim) -> u32 {
+        let TrailerClaim::Crc32 { length_modulo, .. } = claim else { panic!("a CRC-32") };
+        *length_modulo
+    }
+
+    #[test]
+    fn sizes_of_64_bits_before_the_data_are_found() {
+        let plain = testkit::data::text(5_000, 1);
+        for (told, expected) in [(5_000, 5_000), (7 << 32 | 5_000, 5_000), (4_999, 4_999)] {
+            let (claim, behind) = first_entry(wide_entry(&plain, told));
+            assert_eq!(length(&claim), expected);
+            assert!(matches!(behind, Ok(NextUnit::End)));
+        }
+    }
+
+    #[test]
+    fn entries_behind_the_first_are_seen_and_a_directory_is_not_one() {
+        let (one, empty) = (archive(b"content", None), archive(b"", None));
+        let ends = |file: &[u8]| first_entry(file.to_vec()).1;
+        assert!(matches!(ends(&one), Ok(NextUnit::End)));
+        assert!(matches!(ends(&one[..one.len() - 30]), Ok(NextUnit::End)), "half a directory");
+        assert!(matches!(ends(&[&one[..], b"junk"].concat()), Err(CutError::Garbage)));
+        assert!(matches!(ends(&[&one[..], &one].concat()), Err(CutError::FurtherEntries)));
+        let directory = one.windows(4).position(|magic| magic == DIRECTORY_MAGIC).expect("a directory");
+        assert!(matches!(ends(&[&one[..directory], &one].concat()), Err(CutError::FurtherEntries)));
+        assert!(matches!(ends(&[&one[..directory], b"????", &one].concat()), Err(CutError::FurtherEntries)));
+        // Sizes of 64 bits behind an empty entry: a zero is a zero at either place.
+        let sizes = empty.windows(4).position(|magic| magic == SIZES_MAGIC).expect("sizes");
+        let wide = [&empty[..sizes + 12], &[0; 12], &empty[sizes + 16..]].concat();
+        for empty in [empty, wide] {
+            let (claim, behind) = first_entry(empty);
+            assert_eq!(length(&claim), 0);
+            assert!(matches!(behind, Ok(NextUnit::End)));
+        }
     }
 
     #[test]

@@ -199,6 +199,10 @@ fn voice(manners: &Manners, event: &Event<'_>) -> Said {
             };
             Said::aloud(Verbosity::Verbose, text)
         }
+        Event::LeftUnread { input, error: CodecError::FurtherEntries { .. } } => {
+            let input = input_of(input, "<stdin>");
+            Said::odd(1, format!("{name}: warning: {input}: entries after the first were ignored"))
+        }
         Event::LeftUnread { .. } | Event::Odd { .. } | Event::End { .. } => Said::nothing(),
         Event::TerminalOut => {
             Said::wrong(22, format!("{name}: abort: refusing to write compressed data to a terminal without -f"))

@@ -211,7 +211,7 @@ fn look(path: &Path) -> Result<(File, Vec<XzStreamSurvey>), Unlisted> {
 fn words(error: &CutError) -> String {
     match error {
         CutError::Read(error) => kernel_words(error),
-        CutError::Garbage => "File format not recognized".to_owned(),
+        CutError::Garbage | CutError::FurtherEntries => "File format not recognized".to_owned(),
         // A list ends inside nothing.
         CutError::Defect(UnitDefect::Truncated) => "Compressed data is corrupt".to_owned(),
         CutError::Defect(defect) => defect_words(defect).to_owned(),
