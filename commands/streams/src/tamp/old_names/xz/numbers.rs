@@ -17,11 +17,11 @@ pub fn number(name: &str, text: &str, range: RangeInclusive<u64>) -> Result<u64,
     }
     let (digits, unit) = text.split_at(digits);
     let shift = match unit.split_at_checked(1) {
-        None => 0,
+        None if unit.is_empty() => 0,
         Some(("k" | "K", "" | "i" | "iB" | "B")) => 10,
         Some(("m" | "M", "" | "i" | "iB" | "B")) => 20,
         Some(("g" | "G", "" | "i" | "iB" | "B")) => 30,
-        Some(_) => {
+        _ => {
             let unit = printable(unit);
             return Err(format!(
                 "{unit}: Invalid multiplier suffix\nValid suffixes are `KiB' (2^10), `MiB' (2^20), and `GiB' (2^30)."
@@ -88,6 +88,7 @@ mod tests {
         assert!(read("0").is_err_and(|error| error.contains("[1, 1099511627776]")));
         assert!(read("99999999999999999999").is_err_and(|error| error.contains("in the range")));
         assert!(read("1x").is_err_and(|error| error.starts_with("x: Invalid multiplier suffix\nValid")));
+        assert!(read("8µ").is_err_and(|error| error.starts_with("µ: Invalid multiplier suffix")));
         assert!(read("1KiBi").is_err() && read("x").is_err() && read("").is_err());
         assert_eq!(memory_limit("memlimit", "50%", || 1000), Ok(500));
         assert!(memory_limit("memlimit", "0%", || 1000).is_err_and(|error| error.contains("`memlimit%'")));
