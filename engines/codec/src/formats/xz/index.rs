@@ -114,6 +114,12 @@ fn stream_before(file: &File, end: u64) -> io::Result<Option<(u64, Vec<XzIndexRe
     Ok(Some((begin.ok_or_else(none)?, records)))
 }
 
+/// The number of records that an Index says it has.
+pub(super) fn record_count(index: &[u8]) -> Option<u64> {
+    let (&indicator, mut rest) = index.split_first()?;
+    if indicator == INDEX_INDICATOR { take_vli(&mut rest) } else { None }
+}
+
 pub(super) fn parse_index(index: &[u8]) -> Option<Vec<XzIndexRecord>> {
     let (fields, &stored) = index.split_last_chunk()?;
     if crc32(fields) != u32::from_le_bytes(stored) || fields.first() != Some(&INDEX_INDICATOR) {

@@ -5,15 +5,21 @@ use super::container::{
     BLOCK_HEADER_BYTES_MAX, MAGIC, STREAM_FOOTER_BYTES, STREAM_HEADER_BYTES, block_header_bytes, parse_block_header,
     parse_stream_footer, parse_stream_header,
 };
-use super::index::{PADDING_BYTES, XzIndexRecord, compressed_bytes, parse_index};
+use super::index::{PADDING_BYTES, XzIndexRecord, compressed_bytes, parse_index, record_count};
 use crate::error::UnitDefect;
 use crate::filter_chain::FilterChain;
 use crate::format::CutError;
 use std::fs::File;
 use sys::at_offset::read_full_at;
 
-/// LIMIT: an Index of a list: eight million blocks.
+/// LIMIT: an Index of a list.
 const LISTED_INDEX_BYTES_MAX: u64 = 64 << 20;
+
+/// LIMIT: streams and blocks of a file together. A record may be as short as two bytes, and takes much more in memory.
+const LISTED_PARTS_MAX: u64 = 8 << 20;
+
+/// Memory of one of them.
+const PART_BYTES: u64 = (size_of::<XzIndexRecord>() + size_of::<XzBlockSurvey>()) as u64;
 
 /// A stream of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,20 +80,31 @@ const BROKEN: CutError = CutError::Defect(UnitDefect::Header("its parts do not a
 ///
 /// [`CutError::Garbage`] if it does not begin as an xz file.
 pub fn streams(file: &File) -> Result<Vec<XzStreamSurvey>, CutError> {
+    streams_within(file, LISTED_PARTS_MAX)
+}
+
+/// The same, of at most `parts_max` streams and blocks.
+fn streams_within(file: &File, parts_max: u64) -> Result<Vec<XzStreamSurvey>, CutError> {
     let mut head = [0; MAGIC.len()];
     read_full_at(file, &mut head, 0)?;
     if head != MAGIC {
         return Err(CutError::Garbage);
     }
     let mut streams = Vec::new();
-    let (mut end, mut padding_bytes) = (file.metadata()?.len(), 0);
+    let (mut end, mut padding_bytes, mut parts) = (file.metadata()?.len(), 0, 0);
     while end > 0 {
         let zeros = padding_before(file, end)?;
         (end, padding_bytes) = (end - zeros, padding_bytes + zeros);
         if zeros > 0 {
             continue;
         }
-        let stream = stream_before(file, end, padding_bytes)?;
+        let mut add = |count: u64| {
+            parts = count.saturating_add(parts);
+            let bytes = |parts: u64| parts.saturating_mul(PART_BYTES);
+            let too_many = UnitDefect::Memory { need_bytes: bytes(parts), allowed_bytes: bytes(parts_max) };
+            if parts <= parts_max { Ok(()) } else { Err(too_many) }
+        };
+        let stream = stream_before(file, end, padding_bytes, &mut add)?;
         (end, padding_bytes) = (stream.offset, 0);
         streams.push(stream);
     }
@@ -110,7 +127,13 @@ fn padding_before(file: &File, end: u64) -> Result<u64, CutError> {
     Ok(zeros as u64 / 4 * 4)
 }
 
-fn stream_before(file: &File, end: u64, padding_bytes: u64) -> Result<XzStreamSurvey, CutError> {
+/// The stream that ends at `end`. `add` is asked before memory is taken for its parts.
+fn stream_before(
+    file: &File,
+    end: u64,
+    padding_bytes: u64,
+    add: &mut dyn FnMut(u64) -> Result<(), UnitDefect>,
+) -> Result<XzStreamSurvey, CutError> {
     let mut footer = [0; STREAM_FOOTER_BYTES];
     let footer_at = end.checked_sub(footer.len() as u64).ok_or(BROKEN)?;
     read_full_at(file, &mut footer, footer_at)?;
@@ -121,6 +144,7 @@ fn stream_before(file: &File, end: u64, padding_bytes: u64) -> Result<XzStreamSu
     }
     let mut index = vec![0; index_bytes as usize];
     read_full_at(file, &mut index, index_at)?;
+    add(record_count(&index).ok_or(BROKEN)?.saturating_add(1))?;
     let records = parse_index(&index).ok_or(BROKEN)?;
     let blocks_bytes =
         records.iter().try_fold(0_u64, |sum, record| sum.checked_add(record.padded_bytes())).ok_or(BROKEN)?;
@@ -172,4 +196,33 @@ pub fn detail(file: &File, check: u8, block: &XzBlockSurvey) -> Result<XzBlockDe
         chain,
         check: stored,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::xz::container::{stream_footer, stream_header};
+    use crate::formats::xz::index::XzIndexRecords;
+    use std::io::Write;
+
+    /// A stream whose Index has so many blocks of five bytes; the blocks are zeros.
+    fn stream(blocks: u64) -> Vec<u8> {
+        let mut records = XzIndexRecords::default();
+        (0..blocks).for_each(|_| records.add(XzIndexRecord { unpadded_bytes: 5, uncompressed_bytes: 1 }));
+        let index = records.index();
+        let footer = stream_footer(CheckKind::Crc32, index.len() as u64);
+        [&stream_header(CheckKind::Crc32)[..], &vec![0; 8 * blocks as usize], &index, &footer].concat()
+    }
+
+    #[test]
+    fn streams_and_blocks_of_a_file_are_limited_together() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&[stream(300), stream(0), stream(2)].concat()).expect("write");
+        let found = streams_within(&file, 305).expect("as many as are allowed");
+        assert_eq!(found.iter().map(|stream| stream.blocks.len()).collect::<Vec<_>>(), [300, 0, 2]);
+        let Err(CutError::Defect(UnitDefect::Memory { need_bytes, allowed_bytes })) = streams_within(&file, 304) else {
+            panic!("one too many");
+        };
+        assert_eq!((need_bytes, allowed_bytes), (305 * PART_BYTES, 304 * PART_BYTES));
+    }
 }

@@ -135,9 +135,16 @@ enum Depth {
     Headers,
 }
 
-/// The text so far.
+/// Text is printed in parts of so many bytes: that of many blocks is not held.
+const PRINTED_BYTES: usize = 64 << 10;
+
+/// The text that is not printed yet, and what was listed so far.
 struct Listing {
     text: String,
+    /// Whether there was any text.
+    is_begun: bool,
+    /// The first failure of printing: no more is printed behind it.
+    failure: Option<Failure>,
     depth: Depth,
     is_for_scripts: bool,
     files: u64,
@@ -152,9 +159,20 @@ pub fn list(context: &Context, args: &TampArgs) -> Result<Outcome, Failure> {
         _ => Depth::Headers,
     };
     let is_for_scripts = args.xz.is_for_scripts;
-    let mut listing = Listing { text: String::new(), depth, is_for_scripts, files: 0, totals: Sums::default() };
+    let mut listing = Listing {
+        text: String::new(),
+        is_begun: false,
+        failure: None,
+        depth,
+        is_for_scripts,
+        files: 0,
+        totals: Sums::default(),
+    };
     let count = args.files.len();
     for (at, path) in args.files.iter().enumerate() {
+        if listing.failure.is_some() {
+            break;
+        }
         let place = if args.xz.has_list_of_files { format!("{}", at + 1) } else { format!("{}/{count}", at + 1) };
         listing.name(path, &place);
         let outcome = look(path).and_then(|(file, streams)| {
@@ -168,7 +186,8 @@ pub fn list(context: &Context, args: &TampArgs) -> Result<Outcome, Failure> {
         }
     }
     listing.end();
-    print(&listing.text)?;
+    listing.print();
+    listing.failure.map_or(Ok(()), Err)?;
     Ok(Outcome::Code(args.manners.codes.worst()))
 }
 
@@ -219,10 +238,24 @@ fn words(error: &CutError) -> String {
 }
 
 impl Listing {
-    /// Adds a line. Writing to a string does not fail.
+    /// Adds a line.
     fn line(&mut self, line: &str) {
+        self.is_begun = true;
+        if self.failure.is_some() {
+            return;
+        }
         self.text.push_str(line);
         self.text.push('\n');
+        if self.text.len() >= PRINTED_BYTES {
+            self.print();
+        }
+    }
+
+    fn print(&mut self) {
+        if self.failure.is_none() {
+            self.failure = print(&self.text).err();
+        }
+        self.text.clear();
     }
 
     fn name(&mut self, path: &Path, place: &str) {
@@ -231,7 +264,7 @@ impl Listing {
             return;
         }
         let name = if is_stdin { "(stdin)".to_owned() } else { name_of(path) };
-        let gap = if self.text.is_empty() { "" } else { "\n" };
+        let gap = if self.is_begun { "\n" } else { "" };
         self.line(&format!("{gap}{name} ({place})"));
     }
 
