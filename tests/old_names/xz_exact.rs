@@ -167,6 +167,9 @@ fn blocks_have_the_sizes_asked_for() {
         "xz --block-size=10000000000000000000 -kc c",
         "xz --block-size=1MiB,2 -kc c",
         "xz --flush-timeout=x -kc c",
+        "xz --flush-timeout=20 -F lzma -kc c",
+        "xz --flush-timeout=20 -F raw --lzma1=preset=1 -kc c",
+        "xz -kc -T1 --block-size=300 c > o; xz -lv o | wc; xz --robot -lv o | grep ^block | cut -f 2-4,6,8 | cksum",
         "xz -kc -T2 --block-size=200KiB c > o; xz --robot -lv o | grep ^block | cut -f 2-4,6,8",
         "xz -kc -T2 --block-list=300KiB,100KiB,,50KiB c > o; xz --robot -lv o | grep ^block | cut -f 2-4,6,8",
         "xz -kc -T2 --block-list=300KiB,50KiB,0 --block-size=200KiB c > o; xz --robot -lv o | grep ^block | cut -f 2-4,6,8",
@@ -189,6 +192,38 @@ fn a_pause_ends_a_block() {
         Some(family.links.path()),
     );
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "2\t6\n", "{}", said(&ran));
+}
+
+/// Blocks written in order, and raw streams, hold back less than is needed to decode what came; a whole segment came here.
+#[test]
+fn a_pause_ends_what_is_written_in_order() {
+    let Some(family) = Family::new("xz", "xz") else { return };
+    let place = family.directory();
+    for (line, expected) in [
+        ("--block-size=1GiB|xz -dc o|xz --robot -l o | grep ^file | cut -f 3,5", "2\t65539\n"),
+        (
+            "-F raw --lzma2=preset=1|xz -dc -F raw --lzma2=preset=1 o|xz -dc -F raw --lzma2=preset=1 o | wc -c",
+            "65539\n",
+        ),
+    ] {
+        let [options, decodes, shows] = line.splitn(3, '|').collect::<Vec<_>>()[..] else { panic!("three parts") };
+        let line = format!(
+            "(dd if=/dev/zero bs=65536 count=1 2>&-; n=0
+              while [ $({decodes} 2>&- | wc -c) -lt 65536 ] && [ $n -lt 600 ]; do sleep 0.05; n=$((n+1)); done
+              [ $n -lt 600 ] && printf two) | xz --flush-timeout=20 {options} > o; {shows}"
+        );
+        let ran = run_line(&place, &line, Some(family.links.path()));
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), expected, "{line}: {}", said(&ran));
+    }
+}
+
+/// The chain of the preset is not in use where all blocks have their own.
+#[test]
+fn chains_that_no_block_has_need_no_memory() {
+    let Some(family) = Family::new("xz", "xz") else { return };
+    let line = "xz -9 -M 100MiB --filters1=lzma2:dict=1MiB --block-list=1:0 -kc a | xz -dc | cmp - a && echo same";
+    let ran = run_line(&family.directory(), line, Some(family.links.path()));
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "same\n", "{}", said(&ran));
 }
 
 #[test]

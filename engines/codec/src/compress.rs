@@ -26,7 +26,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sys::at_offset::read_full_at;
-use sys::wake::is_readable_within;
 
 /// What to do.
 pub struct Compression<'a> {
@@ -278,17 +277,9 @@ impl Stages for Compression<'_> {
         if source.one_unit.is_some() {
             fetch(chunk)?;
             source.go_back(std::mem::take(&mut chunk.missing_bytes));
-            source.ended |= count == 0;
+            source.ended |= count == 0 && !source.is_flushed;
             chunk.compressed.clear();
-            let (encoder, uncompressed, compressed, ends) =
-                (&mut source.one_unit, &chunk.uncompressed, &mut chunk.compressed, source.ended);
-            // In order, so the sink waits for it: its hand goes to others between the chunks.
-            let pause = &mut Pause::never();
-            turn.with_hand(|| {
-                encoder
-                    .as_mut()
-                    .map_or(Ok(()), |encoder| encoder.encode(uncompressed.content(), ends, compressed, pause))
-            })?;
+            turn.with_hand(|| source.encode(chunk))?;
         }
         Ok(if chunk.to_fetch.is_some() { Cut::Noted(count as u64) } else { Cut::Taken(count as u64) })
     }
@@ -521,6 +512,13 @@ impl CompressSource {
         chunk.uncompressed.truncate(count);
     }
 
+    /// Encodes a chunk as part of the one unit. In order, so the sink waits for it: its hand goes to others between the chunks.
+    fn encode(&mut self, chunk: &mut CompressChunk) -> Result<(), CodecError> {
+        let Some(encoder) = &mut self.one_unit else { return Ok(()) };
+        encoder.encode(chunk.uncompressed.content(), self.ended, &mut chunk.compressed, &mut Pause::never())?;
+        if self.is_flushed { encoder.flush(&mut chunk.compressed) } else { Ok(()) }
+    }
+
     /// Notes or reads the next chunk; returns its uncompressed size, 0 at the end.
     fn next(&mut self, chunk: &mut CompressChunk, chunk_bytes: usize) -> Result<usize, CodecError> {
         match &mut self.reading {
@@ -546,17 +544,19 @@ impl CompressSource {
                 Ok(read)
             }
             Reading::Stream { position } => {
-                self.is_flushed = false;
+                // One unit may hold back what came with the chunks before.
+                let is_open = !std::mem::take(&mut self.is_flushed) && self.any_chunk && self.one_unit.is_some();
                 chunk.uncompressed.append(&std::mem::take(&mut self.given_back));
                 while chunk.uncompressed.len() < chunk_bytes {
-                    let flushes = self.flush_after.filter(|_| !chunk.uncompressed.is_empty());
-                    if flushes.is_some_and(|limit| !is_readable_within(&self.file, limit)) {
+                    let read_error = |cause| CodecError::Read { offset: *position, cause };
+                    if let Some(limit) = self.flush_after.filter(|_| is_open || !chunk.uncompressed.is_empty())
+                        && self.wake.readable_within(&self.file, limit).map_err(read_error)?.is_none()
+                    {
                         self.is_flushed = true;
                         break;
                     }
                     let room = chunk.uncompressed.room(chunk_bytes - chunk.uncompressed.len());
-                    let read = read_stream(&self.file, &self.wake, room)
-                        .map_err(|cause| CodecError::Read { offset: *position, cause })?;
+                    let read = read_stream(&self.file, &self.wake, room).map_err(read_error)?;
                     if read == 0 {
                         break;
                     }

@@ -81,6 +81,16 @@ pub struct BlockOptions {
     pub flush_after: Option<Duration>,
 }
 
+impl BlockOptions {
+    /// All chains in use, each with its place in the list. `usual` is that of blocks without one of their own, if there are any.
+    pub fn chains(&self, usual: FilterChain) -> impl Iterator<Item = (Option<usize>, FilterChain)> {
+        let list = self.list.unwrap_or(&[]);
+        let is_usual_used = list.is_empty() || list.iter().any(|block| block.chain.is_none());
+        let listed = list.iter().enumerate().filter_map(|(at, block)| block.chain.map(|chain| (Some(at), chain)));
+        is_usual_used.then_some((None, usual)).into_iter().chain(listed)
+    }
+}
+
 /// A block that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedBlock {
@@ -275,6 +285,11 @@ pub trait StreamEncoder: Send {
         compressed: &mut ByteBuffer,
         pause: &mut Pause<'_>,
     ) -> Result<(), CodecError>;
+
+    /// Appends what a reader needs to decode all bytes so far. Only formats with a flush timeout are asked.
+    fn flush(&mut self, _compressed: &mut ByteBuffer) -> Result<(), CodecError> {
+        Ok(())
+    }
 }
 
 /// Learns the sizes of all units in order and writes what follows the last one.

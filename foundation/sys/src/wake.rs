@@ -4,7 +4,7 @@
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A bell that ends every present and future [`Wake::readable`] on it.
 #[derive(Debug)]
@@ -36,12 +36,28 @@ impl Wake {
 
     /// Sleeps until `descriptor` can be read without sleeping, or until the bell rings.
     pub fn readable(&self, descriptor: impl AsFd) -> io::Result<Waited> {
-        let mut watched = [PollFd::new(&descriptor, PollFlags::IN), PollFd::new(&self.event, PollFlags::IN)];
         loop {
-            match poll(&mut watched, None) {
-                Ok(_) if !watched[1].revents().is_empty() => return Ok(Waited::Rung),
-                Ok(_) if !watched[0].revents().is_empty() => return Ok(Waited::Readable),
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            if let Some(waited) = self.poll(&descriptor, None)? {
+                return Ok(waited);
+            }
+        }
+    }
+
+    /// The same, for at most `limit`; none if neither happened.
+    pub fn readable_within(&self, descriptor: impl AsFd, limit: Duration) -> io::Result<Option<Waited>> {
+        self.poll(&descriptor, Some(limit))
+    }
+
+    fn poll(&self, descriptor: &impl AsFd, limit: Option<Duration>) -> io::Result<Option<Waited>> {
+        let begun = Instant::now();
+        let mut watched = [PollFd::new(descriptor, PollFlags::IN), PollFd::new(&self.event, PollFlags::IN)];
+        loop {
+            let left = limit.map(|limit| timespec(limit.saturating_sub(begun.elapsed())));
+            match poll(&mut watched, left.as_ref()) {
+                Ok(0) => return Ok(None),
+                Ok(_) if !watched[1].revents().is_empty() => return Ok(Some(Waited::Rung)),
+                Ok(_) => return Ok(Some(Waited::Readable)),
+                Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -56,8 +72,11 @@ pub fn is_readable(descriptor: impl AsFd) -> bool {
 /// The same, after a wait of at most `limit`.
 pub fn is_readable_within(descriptor: impl AsFd, limit: Duration) -> bool {
     let mut watched = [PollFd::new(&descriptor, PollFlags::IN)];
-    let limit = rustix::time::Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: limit.subsec_nanos().into() };
-    poll(&mut watched, Some(&limit)).map_or(true, |count| count > 0)
+    poll(&mut watched, Some(&timespec(limit))).map_or(true, |count| count > 0)
+}
+
+fn timespec(duration: Duration) -> rustix::time::Timespec {
+    rustix::time::Timespec { tv_sec: duration.as_secs().cast_signed(), tv_nsec: duration.subsec_nanos().into() }
 }
 
 #[cfg(test)]
@@ -72,6 +91,21 @@ mod tests {
             let waiting = scope.spawn(|| wake.readable(&reader));
             wake.ring();
             assert_eq!(waiting.join().expect("no panic").expect("poll"), Waited::Rung);
+        });
+        drop(writer);
+    }
+
+    #[test]
+    fn a_limited_wait_ends_by_the_bell_and_by_its_limit() {
+        let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
+        let wake = Wake::new().expect("an eventfd");
+        let within = |limit| wake.readable_within(&reader, limit).expect("poll");
+        assert_eq!(within(Duration::from_millis(1)), None);
+        std::thread::scope(|scope| {
+            // Longer than any test: only the bell ends it.
+            let waiting = scope.spawn(|| within(Duration::from_secs(1 << 40)));
+            wake.ring();
+            assert_eq!(waiting.join().expect("no panic"), Some(Waited::Rung));
         });
         drop(writer);
     }

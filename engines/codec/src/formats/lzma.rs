@@ -116,6 +116,21 @@ impl WholeEncoder {
     pub fn new(stream: Stream) -> Self {
         Self { stream }
     }
+
+    fn step(&mut self, uncompressed: &[u8], action: Action, compressed: &mut ByteBuffer) -> Result<(), CodecError> {
+        let mut rest = uncompressed;
+        loop {
+            let (consumed, produced) = (self.stream.total_in(), self.stream.total_out());
+            let status = self.stream.process(rest, compressed.room(STEP_BYTES), action).map_err(xz::library_error)?;
+            // Both fit into what was given.
+            rest = &rest[(self.stream.total_in() - consumed) as usize..];
+            compressed.grow((self.stream.total_out() - produced) as usize);
+            let is_done = if matches!(action, Action::Run) { rest.is_empty() } else { status == Status::StreamEnd };
+            if is_done {
+                return Ok(());
+            }
+        }
+    }
 }
 
 impl StreamEncoder for WholeEncoder {
@@ -126,19 +141,12 @@ impl StreamEncoder for WholeEncoder {
         compressed: &mut ByteBuffer,
         _pause: &mut Pause<'_>,
     ) -> Result<(), CodecError> {
-        let action = if ends { Action::Finish } else { Action::Run };
-        let mut rest = uncompressed;
-        loop {
-            let (consumed, produced) = (self.stream.total_in(), self.stream.total_out());
-            let status = self.stream.process(rest, compressed.room(STEP_BYTES), action).map_err(xz::library_error)?;
-            // Both fit into what was given.
-            rest = &rest[(self.stream.total_in() - consumed) as usize..];
-            compressed.grow((self.stream.total_out() - produced) as usize);
-            let is_done = if ends { status == Status::StreamEnd } else { rest.is_empty() };
-            if is_done {
-                return Ok(());
-            }
-        }
+        self.step(uncompressed, if ends { Action::Finish } else { Action::Run }, compressed)
+    }
+
+    /// Filters that cannot do this are refused before.
+    fn flush(&mut self, compressed: &mut ByteBuffer) -> Result<(), CodecError> {
+        self.step(&[], Action::SyncFlush, compressed)
     }
 }
 

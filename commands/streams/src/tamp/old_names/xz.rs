@@ -383,9 +383,17 @@ fn settle_chain(wish: &mut Wish, writes: Written, unpacks: bool) -> Result<(), S
         return limits::check_raw_decompression(&chain, if limit == 0 { u64::MAX } else { limit });
     }
     settle_blocks(wish, writes)?;
+    if writes != Written::Xz && wish.args.xz.blocks.flush_after.is_some() && !can_flush(&chain) {
+        return Err("The filter chain is incompatible with --flush-timeout".to_owned());
+    }
     let said = limits::settle_compression(wish, writes, chain)?;
     wish.notes.extend(said.into_iter().map(|line| format!("{name}: {line}")));
     Ok(())
+}
+
+/// Whether the bytes so far can be decoded without an end of the stream.
+fn can_flush(chain: &FilterChain) -> bool {
+    chain.filters().all(|filter| matches!(filter, ChainFilter::Lzma2(_) | ChainFilter::Delta(_)))
 }
 
 fn typed_chain(filters: &[ChainFilter], writes: Written) -> Result<FilterChain, String> {
@@ -402,6 +410,7 @@ fn typed_chain(filters: &[ChainFilter], writes: Written) -> Result<FilterChain, 
 /// Decides sizes and filters of blocks.
 fn settle_blocks(wish: &mut Wish, writes: Written) -> Result<(), String> {
     let xz = &mut wish.args.xz;
+    xz.blocks.flush_after = (xz.typed.flush_timeout != 0).then(|| Duration::from_millis(xz.typed.flush_timeout));
     if writes != Written::Xz {
         if !xz.typed.list.is_empty() {
             let name = &wish.called;
@@ -411,7 +420,6 @@ fn settle_blocks(wish: &mut Wish, writes: Written) -> Result<(), String> {
     }
     let blocks = &mut xz.blocks;
     blocks.most_bytes = (xz.typed.block_bytes != 0).then_some(xz.typed.block_bytes);
-    blocks.flush_after = (xz.typed.flush_timeout != 0).then(|| Duration::from_millis(xz.typed.flush_timeout));
     if xz.typed.list.is_empty() {
         return Ok(());
     }

@@ -45,8 +45,7 @@ fn reach(options: &EncodeOptions, usual: u32) -> u32 {
 
 /// All chains that blocks may have.
 fn chains(options: &EncodeOptions) -> impl Iterator<Item = FilterChain> {
-    let listed = options.blocks.list.unwrap_or(&[]).iter().filter_map(|block| block.chain);
-    std::iter::once(chain(options)).chain(listed)
+    options.blocks.chains(chain(options)).map(|(_, chain)| chain)
 }
 
 /// Uncompressed bytes in one block at most: as asked for, or three dictionaries, as `xz -T` has it, and 1 MiB at least, but no
@@ -200,5 +199,26 @@ impl Tail for IndexTail {
     fn finish(&mut self) -> Vec<u8> {
         let index = self.records.index();
         [&index[..], &stream_footer(self.check, index.len() as u64)].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{BlockOptions, ListedBlock, UnitLayout};
+
+    #[test]
+    fn the_levels_chain_counts_where_a_block_has_it() {
+        let [small, large] = [0, 9].map(|level| FilterChain::lzma2(LzmaSettings::preset(level, false)));
+        let own = ListedBlock { bytes: u64::MAX, chain: Some(small) };
+        let of = |list: Vec<ListedBlock>| {
+            let blocks = BlockOptions { list: Some(list.leak()), ..BlockOptions::default() };
+            let options = EncodeOptions { blocks, ..EncodeOptions::new(9, UnitLayout::ParallelUnits) };
+            (encoder_bytes(&options), block_bytes(&options))
+        };
+        assert_eq!(of(vec![own]), (small.encoder_bytes(), small.block_bytes()));
+        let usual = (large.encoder_bytes(), large.block_bytes());
+        assert_eq!(of(vec![own, ListedBlock { chain: None, ..own }]), usual);
+        assert_eq!(of(Vec::new()).0, usual.0);
     }
 }

@@ -120,4 +120,8 @@ impl StreamEncoder for InOrderEncoder {
         }
         Ok(())
     }
+
+    fn flush(&mut self, compressed: &mut ByteBuffer) -> Result<(), CodecError> {
+        self.finish_block(compressed)
+    }
 }

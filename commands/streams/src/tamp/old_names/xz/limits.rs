@@ -28,16 +28,10 @@ pub enum Written {
     Raw,
 }
 
-/// All chains that blocks may have, with the number by which the command line calls each.
-fn chains(default: &FilterChain, blocks: &BlockOptions, typed: &[(usize, u64)]) -> Vec<(usize, FilterChain)> {
-    let is_used = |number| typed.is_empty() || typed.iter().any(|(used, _)| *used == number);
-    let numbered = blocks
-        .list
-        .unwrap_or(&[])
-        .iter()
-        .zip(typed)
-        .filter_map(|(block, (number, _))| block.chain.map(|chain| (*number, chain)));
-    std::iter::once((0, *default)).filter(|_| is_used(0)).chain(numbered).collect()
+/// All chains in use, with the number by which the command line calls each.
+fn chains(default: FilterChain, blocks: &BlockOptions, typed: &[(usize, u64)]) -> Vec<(usize, FilterChain)> {
+    let numbered = |(at, chain): (Option<usize>, _)| (at.map_or(0, |at| typed[at].0), chain);
+    blocks.chains(default).map(numbered).collect()
 }
 
 /// The most that one of them needs.
@@ -49,7 +43,7 @@ fn need(chains: &[(usize, FilterChain)]) -> u64 {
 pub fn settle_compression(wish: &mut Wish, written: Written, default: FilterChain) -> Result<Vec<String>, String> {
     let xz = &mut wish.args.xz;
     let limit = if xz.typed.limits.compress == 0 { u64::MAX } else { xz.typed.limits.compress };
-    let used = chains(&default, &xz.blocks, &xz.typed.list);
+    let used = chains(default, &xz.blocks, &xz.typed.list);
     let mut said = Vec::new();
     if wish.args.verbose > 1 {
         let decoding_bytes = used.iter().map(|(_, chain)| chain.decoder_bytes()).max().unwrap_or(0);
