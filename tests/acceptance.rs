@@ -31,6 +31,7 @@ mod mtwrite;
 mod numa;
 mod old_names;
 mod package;
+mod package_builds;
 mod place;
 mod prefault;
 mod progress;
