@@ -8,7 +8,7 @@ use crate::stage::{
 use fleet::HostName;
 use fleet::agent::{Agent, AgentEvent};
 use fleet::keys::{FeedRole, FleetKeyFile, HostPair, HostState};
-use fleet::viewer::{FleetEvent, KnownHosts, Viewer};
+use fleet::viewer::{FleetEvent, KnownHosts, Viewer, ViewerOptions};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
@@ -271,7 +271,9 @@ fn samples_that_never_end_do_not_fill_the_memory() {
             agent
         })
         .collect();
-    let mut viewer = viewer_of(1, &agents.iter().collect::<Vec<_>>());
+    // No second sample comes, whose first byte would end the first one.
+    let options = viewer_options(Some(1), agents.iter().map(|agent| address(agent)).collect());
+    let mut viewer = Viewer::open(ViewerOptions { interval: Duration::from_secs(60), ..options }).expect("it opens");
     let events = turn(&mut agents.iter_mut().collect::<Vec<_>>(), &mut viewer, |events| lost(events).is_some());
     assert_eq!(lost(&events), Some("its sample did not fit into the memory for all hosts"));
     assert!(!has_envelope(&events));
