@@ -272,7 +272,7 @@ fn samples_that_never_end_do_not_fill_the_memory() {
         })
         .collect();
     // No second sample comes, whose first byte would end the first one.
-    let options = viewer_options(Some(1), agents.iter().map(|agent| address(agent)).collect());
+    let options = viewer_options(Some(1), agents.iter().map(address).collect());
     let mut viewer = Viewer::open(ViewerOptions { interval: Duration::from_secs(60), ..options }).expect("it opens");
     let events = turn(&mut agents.iter_mut().collect::<Vec<_>>(), &mut viewer, |events| lost(events).is_some());
     assert_eq!(lost(&events), Some("its sample did not fit into the memory for all hosts"));
