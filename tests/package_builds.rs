@@ -1,6 +1,7 @@
 //! Packages of Debian are configured, built and tested with our links first in PATH. Slow: `--long` alone.
 
-use crate::place::{Place, is_long, said};
+use crate::place::{Place, binary, is_long, said};
+use std::time::Duration;
 use testkit::program::{Exit, TestProgram, left_out};
 
 /// Sources come from the repository that this host installs from, into a directory of their own; nobody builds them, since configure and sed's tests refuse root.
@@ -41,7 +42,10 @@ fn packages_of_debian_are_built_with_our_names_first_in_the_path() {
         return left_out("apt-get is not installed");
     }
     let place = Place::new();
-    let outcome = place.shell(SCRIPT);
+    let shell = TestProgram::find("sh").expect("every system has sh").in_directory(place.directory());
+    let shell = shell.with_variable("mh", binary()).with_variable("MH_CREW_DIR", "").with_variable("LC_ALL", "C");
+    // Three packages are configured, built and tested: several minutes.
+    let outcome = shell.within(Duration::from_secs(3600)).run(["-c", SCRIPT], b"").expect("sh starts");
     let printed = String::from_utf8_lossy(&outcome.stdout).into_owned();
     match outcome.exit {
         Exit::Code(77) => left_out(printed.trim_end()),
