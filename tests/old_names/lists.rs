@@ -62,7 +62,7 @@ fn lists_are_those_of_the_tools() {
     }
 }
 
-/// What configure scripts and version checks look for.
+/// The lines that configure scripts and version checks look for.
 #[test]
 fn versions_and_help_satisfy_scripts() {
     let links = Place::new();

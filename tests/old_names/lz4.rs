@@ -99,7 +99,7 @@ const LZ4: &[Case] = &[
     ends("lz4 --list < a.lz4 > list; wc -l < list; rm list"),
 ];
 
-/// What one writes with a dictionary the other reads, whichever shape its blocks have.
+/// Each reads the other's files with a dictionary, whichever shape their blocks have.
 #[test]
 fn dictionaries_go_both_ways_between_lz4_and_us() {
     let Some(lz4) = TestProgram::find("lz4") else { return left_out("lz4 is not installed") };

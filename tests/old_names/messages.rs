@@ -1,5 +1,5 @@
-//! What scripts look at when something goes wrong: exit code, stream and the first line of the message, for the real tool and for
-//! ours. What differs on purpose is no line here but one in docs/commands/old-names.md.
+//! The facts that scripts look at when something goes wrong: exit code, stream and the first line of the message, for the real tool and for
+//! ours. A difference on purpose is no line here but one in docs/commands/old-names.md.
 
 use super::run_line;
 use crate::place::{Place, binary};

@@ -4,7 +4,7 @@ use crate::place::{Place, binary};
 use std::path::Path;
 use testkit::program::{TestProgram, left_out};
 
-/// What was printed and answered on a terminal, with the exit code and the files that were there afterwards.
+/// Output and answers on a terminal, with the exit code and the files that were there afterwards.
 fn on_terminal(line: &str, answers: &str, links: Option<&Path>) -> String {
     let place = Place::new();
     let script = TestProgram::find("script").expect("it was there").in_directory(place.directory());

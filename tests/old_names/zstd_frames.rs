@@ -1,4 +1,4 @@
-//! zstd's options about frames: single parameters, checks, sizes, windows, limits. What comes out must be read by the real tool,
+//! zstd's options about frames: single parameters, checks, sizes, windows, limits. The output must be read by the real tool,
 //! and its headers must say what the real tool's say.
 
 use super::{Case, Family, ends, says};

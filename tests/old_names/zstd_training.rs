@@ -5,7 +5,7 @@ use crate::place::Place;
 use testkit::data;
 
 const TRAINING: &[Case] = &[
-    // What is trained differs; that it helps, is read by the other tool, and has its number does not.
+    // The dictionaries differ; that one helps, is read by the other tool, and has its number does not.
     ends("zstd -q --train s/* -o d; zstd -qc -D d t > t.zst; zstd -dc -D d t.zst | cmp - t; rm d t.zst"),
     ends(
         "zstd -q --train -r s -o d --maxdict=4K --dictID=77; zstd -qc -D d t > u; zstd -lv u 2> /dev/null | grep Dict; rm u d",

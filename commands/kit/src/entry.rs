@@ -41,11 +41,11 @@ pub struct Refusal {
 pub struct LinkProfile {
     /// The exit code for a command line that clap refuses.
     pub usage_code: fn(&clap::Error) -> u8,
-    /// What the old tool says of such a one, where that is no sentence of getopt's; none: ours.
+    /// The old tool's message for such a one, if it is no sentence of getopt's; none: ours.
     pub usage_words: fn(&clap::Error) -> Option<&'static str>,
     /// Whether -h and -V ask for help and the version: an old tool may have other uses for them.
     pub has_short_help: bool,
-    /// What follows its name in the line of `--version`; empty: our version.
+    /// The text behind its name in the line of `--version`; empty: our version.
     pub version: &'static str,
     /// Whether `mh links` makes such a link.
     pub is_offered: bool,

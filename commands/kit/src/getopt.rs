@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 
-/// What getopt says of `error`, which was found in `words`; none where it has nothing to say.
+/// Getopt's message for `error`, which was found in `words`; none if it has none.
 pub fn sentence(words: &[OsString], error: &clap::Error) -> Option<String> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),

@@ -52,7 +52,7 @@ pub struct EncodeOptions {
     pub layout: UnitLayout,
     /// End units where the content says so, not at fixed lengths: see `content_borders`.
     pub is_rsyncable: bool,
-    /// What data may refer to before their own begin: the same must be given when decoding (zst, lz4).
+    /// Bytes before the data that they may refer to: the same must be given when decoding (zst, lz4).
     pub dictionary: Option<&'static [u8]>,
     /// Binary logarithm of the match window, where the format has a choice and it was asked for.
     pub window_log: Option<u32>,
@@ -157,9 +157,9 @@ pub struct DecodeLimits {
     pub unit_held_bytes: u64,
     /// Largest window that a stream may ask for.
     pub window_bytes: u64,
-    /// What frames may refer to that were made with a dictionary (zst, lz4).
+    /// The dictionary that frames may refer to (zst, lz4).
     pub dictionary: Option<&'static [u8]>,
-    /// What each frame may refer to as if it stood right before its content: patches (zst).
+    /// Bytes that each frame may refer to as if they stood right before its content: patches (zst).
     pub prefix: Option<&'static [u8]>,
     /// What a decoder of a stream may hold.
     pub stream_bytes: u64,
@@ -218,7 +218,7 @@ pub trait Format: Send + Sync {
     fn note_bytes(&self) -> usize {
         0
     }
-    /// What stands before the first unit of a file of which something is known.
+    /// The bytes before the first unit of a file of which something is known.
     fn head_of(&self, options: &EncodeOptions, _origin: Option<&Origin>) -> Vec<u8> {
         self.head(options)
     }
@@ -294,7 +294,7 @@ pub trait StreamEncoder: Send {
 
 /// Learns the sizes of all units in order and writes what follows the last one.
 pub trait Tail: Send {
-    /// What stands before the first unit was put in its place.
+    /// The bytes before the first unit were put in their place.
     fn head(&mut self, _head: &[u8]) {}
     /// A unit was put in its place, with the note behind it where the format has one.
     fn unit(&mut self, compressed: &[u8], plain_bytes: u64);

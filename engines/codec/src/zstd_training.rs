@@ -107,7 +107,7 @@ mod tests {
             let with = context.compress_using_dict(room, &fresh, &dictionary, 3).expect("a good dictionary");
             assert!(with < without, "{way:?}: {with} of {without}");
             if let TrainingWay::FastCover(found) = way {
-                assert!(found.is_complete(), "what was tried is told: {found:?}");
+                assert!(found.is_complete(), "every trial is reported: {found:?}");
             }
         }
     }

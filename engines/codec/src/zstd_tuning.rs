@@ -19,7 +19,7 @@ pub struct ZstdTuning {
     pub leaves_out_size: bool,
     /// Whether one frame of a regular file states the file's size.
     pub states_file_size: bool,
-    /// What a stream's size is to be: it is stated, and anything else is an error.
+    /// The size that a stream has to have: it is stated, and anything else is an error.
     pub stream_bytes: Option<u64>,
     /// About how large a stream is going to be.
     pub hinted_bytes: u32,
@@ -31,7 +31,7 @@ pub struct ZstdTuning {
     pub compresses_literals: Option<bool>,
     /// Whether matches are searched in rows.
     pub searches_rows: Option<bool>,
-    /// What the frame's matches may refer to before its own begin; the same must be given when decoding.
+    /// Bytes before the frame that its matches may refer to; the same must be given when decoding.
     pub prefix: Option<&'static [u8]>,
 }
 
@@ -106,7 +106,7 @@ impl ZstdTuning {
 }
 
 impl ZstdSearch {
-    /// What a level means for content of so many bytes, with a dictionary of so many.
+    /// The parameters of a level for content of so many bytes, with a dictionary of so many.
     pub fn of_level(level: i32, content_bytes: Option<u64>, dictionary_bytes: usize) -> Self {
         parameters::of_level(level, content_bytes, dictionary_bytes)
     }

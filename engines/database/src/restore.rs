@@ -252,7 +252,7 @@ impl RestoreRun {
         Ok((RestoreTarget { server_version, server_major, connections_left: left }, connection))
     }
 
-    /// What its user should know, whether it has succeeded or not.
+    /// Warnings, whether it has succeeded or not.
     pub fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut self.warnings.lock())
     }

@@ -133,7 +133,7 @@ impl MySqlRestoreRun {
         self.board.stop(RestoreError::Interrupted);
     }
 
-    /// What its user should know, whether it has succeeded or not.
+    /// Warnings, whether it has succeeded or not.
     pub fn take_warnings(&self) -> Vec<String> {
         self.board.take_warnings()
     }
@@ -634,7 +634,7 @@ fn begin(
     let cleans = matches!(request.into, RestoreInto::Cleaned { .. });
     let views = if cleans { views_in_the_way(leader, database, &schema.made)? } else { Vec::new() };
     match look.ours {
-        // What was there before was looked at when it began.
+        // Objects that were there before were looked at when it began.
         Some(ledger) if request.into == RestoreInto::Interrupted => return Ok((ledger, true)),
         Some(ledger) if cleans => ledger::remove(leader, ledger.name())?,
         Some(_) => return Err(RestoreError::Unfinished { is_ours: true }),

@@ -1,4 +1,4 @@
-//! What pg_restore says of an archive, which is made of what is in the archive: a list of entries, and their SQL with marks between. Each entry is selected
+//! pg_restore's output about an archive, which anybody may have made: a list of entries, and their SQL with marks between. Each entry is selected
 //! once, SQL is only what stood there, in its order.
 
 use database::restore::{ArchiveContents, ArchiveScript, Section};

@@ -1,5 +1,5 @@
 //! Any bytes as an xz file: survey, cutter, Index, blocks that tell their sizes and blocks in series, in large and in odd
-//! pieces. What we accept, liblzma's own loop over streams must accept, and read the same bytes; and the list of its blocks has
+//! pieces. Files that we accept, liblzma's own loop over streams must accept, and read the same bytes; and the list of its blocks has
 //! as many.
 
 use crate::decode::{Decoded, assert_agreement, decode, format, piece_bytes};

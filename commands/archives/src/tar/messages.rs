@@ -1,4 +1,4 @@
-//! What failed, in GNU tar's words under its name and in ours elsewhere: scripts look for the former. COMPAT: its sentences are those of 1.35.
+//! Messages about failures, in GNU tar's words under its name and in ours elsewhere: scripts look for the former. COMPAT: its sentences are those of 1.35.
 
 use super::NAME;
 use super::list::quoted;
@@ -86,14 +86,14 @@ fn verb(operation: Operation) -> &'static str {
     }
 }
 
-/// What cannot be carried out, in both words.
+/// A request that cannot be carried out, in both words.
 pub fn usage(theirs: &str, ours: &str) -> Failure {
     Failure::ByName { ours: Box::new(super::usage(ours.to_owned())), theirs: theirs.to_owned() }
 }
 
 /// `operation` failed on an archive or a file beside it.
 pub fn could_not(operation: &str, object: &OsStr, cause: &(dyn Error + 'static)) -> Failure {
-    // What is quoted already, or has no name, stays as it is.
+    // A text that is quoted already, or is no name, stays as it is.
     let text = object.to_string_lossy();
     let is_name = !(text.starts_with('\'') || text.starts_with("standard "));
     let quoted = if is_name { terminal::quote(object) } else { text.to_string() };

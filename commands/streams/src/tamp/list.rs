@@ -45,12 +45,12 @@ pub struct Row {
     /// Skippable frames beside those.
     pub skipped: u64,
     parallel: bool,
-    /// What is known of the file besides its content.
+    /// Facts about the file besides its content.
     #[serde(skip)]
     pub file: ListedFile,
 }
 
-/// What is known of a listed file besides its content.
+/// Facts about a listed file besides its content.
 #[derive(Debug, Default)]
 pub struct ListedFile {
     /// When it was changed last; now, where it is a stream.
@@ -132,7 +132,7 @@ fn look(context: &Context, job: &Job, lane: &Lane, args: &TampArgs) -> Result<Ro
     Ok(row(lane, units, plain_bytes, &survey, parallel, file))
 }
 
-/// What headers would tell of a stream that is used up. The format is the first of those that were admitted.
+/// The facts that headers would have given of a stream that is used up. The format is the first of those that were admitted.
 fn of_a_stream(job: &Job, packed_bytes: u64) -> HeaderSurvey {
     HeaderSurvey {
         format: job.manners.admission.formats.first().unwrap_or(&"-"),
@@ -185,7 +185,7 @@ fn row(
     }
 }
 
-/// What decoding tells.
+/// Facts from decoding.
 struct Decoded {
     totals: Totals,
     crc32: Option<u32>,

@@ -123,9 +123,9 @@ pub struct Wish {
     format: Option<String>,
     /// What is to be told before the run.
     notes: Vec<String>,
-    /// What only zstd's options say.
+    /// Wishes that only zstd has options for.
     zstd: zstd::ZstdWish,
-    /// What only bzip2's and lz4's options say.
+    /// Wishes that only bzip2 and lz4 have options for.
     rare: RareWish,
 }
 

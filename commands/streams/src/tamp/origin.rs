@@ -22,7 +22,7 @@ fn told_by(path: &Path) -> Option<Origin> {
     Origin::told_by(&head)
 }
 
-/// What an input tells; standard input is read at an offset, where it is a file, and keeps its place.
+/// Name and time of an input; standard input is read at an offset, where it is a file, and keeps its place.
 pub fn told_by_input(input: &LaneInput) -> Option<Origin> {
     match input {
         LaneInput::Path(path) => told_by(path),

@@ -139,7 +139,7 @@ pub fn plan(context: &Context, args: &TampArgs, inputs: Inputs) -> Result<Job, F
         keep_up::check_sources(&lanes)?;
     }
     let sizes = look_at_inputs(&lanes);
-    // What cannot be looked at has no output; what can still goes to one, in order.
+    // Inputs that cannot be looked at have no output; the others still go to one, in order.
     let one_output = lanes.iter().any(|lane| lane.output == LaneOutput::Stdout)
         && lanes.iter().all(|lane| matches!(lane.output, LaneOutput::Stdout | LaneOutput::Discard));
     let mut plan = Plan::new(purpose(context, &direction, args, &lanes, &sizes));

@@ -12,7 +12,7 @@ use std::io::{self, BufRead, Write};
 pub struct OverwriteQuestion {
     /// The question about an output of this name, without a line's end.
     pub asked: fn(&Manners, &str) -> String,
-    /// What is printed where the answer is no.
+    /// The text to print if the answer is no.
     pub refused: fn(&Manners, &str) -> String,
     /// The exit code of a no.
     pub code: u8,
@@ -50,7 +50,7 @@ fn reads_stdin(args: &TampArgs) -> bool {
     args.files.is_empty() || args.files.iter().any(|file| file.as_os_str() == "-")
 }
 
-/// Asks and reads a line. What begins with `y` is a yes; no answer is a no.
+/// Asks and reads a line. A line that begins with `y` is a yes; no answer is a no.
 pub fn is_yes(question: &str) -> bool {
     write(question);
     let mut answer = Vec::new();
@@ -64,7 +64,7 @@ fn begins_with_yes(answer: &[u8]) -> bool {
 }
 
 fn write(text: &str) {
-    // Who cannot be asked does not answer.
+    // Without a terminal there is no answer.
     let _unanswered = io::stderr().write_all(text.as_bytes());
 }
 

@@ -26,7 +26,7 @@ pub(super) fn compressed_bound(plain_bytes: usize) -> usize {
     plain_bytes + plain_bytes / 1000 + 128
 }
 
-/// What the tail learns of a piece: its size in the file, and its check.
+/// A piece as the tail needs it: its size in the file, and its check.
 pub(super) fn piece_and_note(unit: &[u8]) -> (u64, u32) {
     let (piece, note) = unit.split_last_chunk::<NOTE_BYTES>().unwrap_or((unit, &[0; NOTE_BYTES]));
     (piece.len() as u64, u32::from_le_bytes(*note))

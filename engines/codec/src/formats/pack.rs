@@ -181,7 +181,7 @@ struct HuffmanStream {
     written: u64,
 }
 
-/// What comes next.
+/// The next step.
 enum Symbol {
     Byte(u8),
     End,
@@ -291,7 +291,7 @@ impl StreamDecoder for HuffmanStream {
             let stopped = turn.with_hand(|| self.decode(&mut rest, uncompressed, segment_bytes));
             let (shown, left) = (compressed.len(), rest.len() + self.give_back());
             input.consume(shown - left);
-            // What is left of it was too little for a code: one byte more, at least.
+            // The rest was too little for a code: one byte more, at least.
             at_least = left + 1;
             match stopped {
                 Some(Symbol::End) => return Ok(self.check_length()?),

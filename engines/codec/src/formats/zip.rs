@@ -238,7 +238,7 @@ struct EntryCutter {
     place: Place,
 }
 
-/// What is expected next.
+/// The next expected record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Entry,
@@ -315,7 +315,7 @@ impl EntryCutter {
     }
 }
 
-/// What a local header tells.
+/// The facts of a local header.
 #[derive(Clone, Copy)]
 struct LocalHeader {
     bytes: usize,
@@ -366,7 +366,7 @@ struct EntryStream {
 }
 
 impl EntryStream {
-    /// What is claimed of the data. Sizes behind them have 32 or 64 bits: the true one, at the place for 64, shows which. (In its
+    /// Claims about the data. Sizes behind them have 32 or 64 bits: the true one, at the place for 64, shows which. (In its
     /// place stands the next record's magic number if they have 32.)
     fn claim(&self, input: &mut CompressedReader) -> Result<TrailerClaim, CutError> {
         // 32 bits of it are compared.
@@ -470,7 +470,7 @@ mod tests {
         [file, extra, deflated].concat()
     }
 
-    /// What the trailer of the first entry claims, and what follows it.
+    /// The claims in the trailer of the first entry, and the bytes behind it.
     fn first_entry(file: Vec<u8>) -> (TrailerClaim, Result<NextUnit, CutError>) {
         let limits = DecodeLimits {
             unit_uncompressed_bytes: 1 << 20,

@@ -74,7 +74,7 @@ impl DumpCodec {
 pub struct PartBytes {
     /// Compressed units, one behind the other.
     pub bytes: Vec<u8>,
-    /// What they are; offsets are within these bytes.
+    /// Their entries in the index; offsets are within these bytes.
     pub frames: Vec<ArchiveFrame>,
 }
 

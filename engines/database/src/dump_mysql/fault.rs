@@ -65,7 +65,7 @@ pub enum MySqlDumpFault {
         /// Its name.
         name: String,
     },
-    /// What was there before may have rows, and is not of the kind that is dropped.
+    /// The object in its place may have rows, and is not of the kind that is dropped.
     #[error("'{name}' is a {there} in the database and a {made} in the archive")]
     OtherKind {
         /// Its name.

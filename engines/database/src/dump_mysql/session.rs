@@ -174,7 +174,7 @@ impl HeldDumpLock {
         leader.execute(statement).map(drop).map_err(DumpError::server("release the server's lock"))
     }
 
-    /// What releases it. UNLOCK INSTANCE needs the same right as the lock.
+    /// The statement that releases it. UNLOCK INSTANCE needs the same right as the lock.
     fn unlock(self) -> Option<&'static str> {
         match self.kind {
             DumpLockKind::BackupStage => Some("backup stage end"),

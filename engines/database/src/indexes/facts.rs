@@ -11,7 +11,7 @@ use wire::{Connection, WireError};
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IndexedTable {
-    /// What no other table has: its number, or its quoted name with its database in MySQL.
+    /// Its identity: its number, or its quoted name with its database in MySQL.
     pub identity: String,
     /// Its name without its schema.
     pub name: String,
@@ -218,7 +218,7 @@ fn describe(connection: &mut Connection, tables: &mut [(String, IndexedTable)]) 
 /// Bytes of a value of which nothing is known, and of an expression.
 pub const WIDTH_UNKNOWN: u64 = 32;
 
-/// What a connection to MySQL says of names.
+/// How a connection to MySQL reads names.
 struct MySqlNames {
     /// The database of a name without one.
     database: String,

@@ -13,7 +13,7 @@ pub fn warning(connection: &mut Connection, tables: &[String]) -> Result<Option<
         match connection.query(&format!("select 1 from {table} limit 1")) {
             Ok(rows) if rows.is_empty() => {}
             Ok(_) => occupied.push(table.clone()),
-            // Who may add rows need not be allowed to see them.
+            // A user who may add rows may lack the right to see them.
             Err(WireError::Server(error)) if !error.is_fatal => {}
             Err(cause) => return Err(RestoreError::server(format!("look for rows in {table}"))(cause)),
         }

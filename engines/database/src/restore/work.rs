@@ -113,7 +113,7 @@ impl Working<'_> {
         for frame in frames {
             copy.write(reader.read(frame)?).map_err(|cause| self.refused(entry, cause))?;
         }
-        // What ends the file has no row, and is verified with those before it: pg_restore reads it, too.
+        // The end of the file has no row, and is verified with the rows before it: pg_restore reads it, too.
         if let RowSource::Frames(table) = &entry.source
             && let Some(end) = table.frames.last().filter(|end| end.rows == 0)
             && frames.last().is_some_and(|last| last.offset + last.stored == end.offset)

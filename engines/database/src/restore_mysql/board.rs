@@ -78,7 +78,7 @@ impl MySqlRestoreBoard {
         self.state.lock().warnings.push(warning);
     }
 
-    /// What the user should know.
+    /// Warnings.
     pub fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().warnings)
     }

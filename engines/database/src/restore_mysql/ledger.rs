@@ -1,4 +1,4 @@
-//! What is in already: a table in the database that is restored into, with a row for each file, written in the transaction that loads it; and, before
+//! The ledger of a restore: a table in the database that is restored into, with a row for each file, written in the transaction that loads it; and, before
 //! any file, a row for each object that the restore makes and for what tables held before it.
 
 use crate::dump_mysql::catalogue::text;

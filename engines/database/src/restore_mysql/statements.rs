@@ -158,7 +158,7 @@ fn title(sql: &[u8]) -> String {
     text.lines().next().unwrap_or_default().chars().take(SHOWN).collect()
 }
 
-/// What is done with a statement, for people: reads after "could not".
+/// The purpose of a statement, for people: reads after "could not".
 pub fn deed(sql: &[u8]) -> String {
     match made(sql) {
         Some((kind, name)) => format!("restore {} {name}", kind.word().to_ascii_lowercase()),

@@ -79,7 +79,7 @@ impl PostgresRelay {
         Ok(())
     }
 
-    /// Passes the server's answer on, in slices that end anywhere, up to and with the message that ends it. What has come is passed on at once: an answer of
+    /// Passes the server's answer on, in slices that end anywhere, up to and with the message that ends it. All that has come is passed on at once: an answer of
     /// many small rows is not as many slices.
     pub fn answer(&mut self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> Result<RelayedAnswer, WireError> {
         let mut refused = Vec::new();

@@ -196,7 +196,7 @@ fn carry_out(
     Ok(shown::end(context, &job.name, &restored, wall))
 }
 
-/// What helps when a restore has left the database as it was, lest it touch what is not its own.
+/// A hint for when a restore has left the database as it was, lest it touch what is not its own.
 fn refusal_hint(fault: &MySqlDumpFault) -> Option<&'static str> {
     match fault {
         MySqlDumpFault::Present { .. } => Some("--clean drops what is to be restored, -t selects tables"),

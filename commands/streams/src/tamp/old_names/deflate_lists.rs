@@ -135,7 +135,7 @@ fn is_gz(row: &Row) -> bool {
     row.format == "gz"
 }
 
-/// What is not data in a compressed file, as far as the ratio leaves it out.
+/// Bytes of a compressed file that the ratio leaves out, since they are no data.
 fn framing_bytes(row: &Row) -> u64 {
     let name = row.file.origin.as_ref().map(|origin| origin.name.len() as u64).filter(|&bytes| bytes > 0);
     if is_gz(row) { FRAMING_BYTES + name.map_or(0, |bytes| bytes + 1) } else { 0 }

@@ -1,4 +1,4 @@
-//! What a tool prints of itself: a version line that scripts can parse, and which stream it goes to.
+//! A tool's texts about itself: a version line that scripts can parse, and which stream it goes to.
 //! A version is the one whose manual and messages we follow; our own name stands in the same line.
 
 /// The version line of a name.

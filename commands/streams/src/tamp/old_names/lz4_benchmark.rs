@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-/// What is to be measured.
+/// Levels and time of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Benchmark {
     first: i32,

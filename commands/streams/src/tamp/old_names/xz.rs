@@ -1,5 +1,5 @@
 //! xz, unxz, xzcat and lzma, unlzma, lzcat. xz's messages follow its getopt and its own words; a warning ends it with 2, which
-//! `-Q` forgives. What has more to it stands in files of its own: `filters`, `numbers`, `limits`, `list`, `words`.
+//! `-Q` forgives. Longer parts have files of their own: `filters`, `numbers`, `limits`, `list`, `words`.
 
 mod files;
 mod filters;
@@ -328,7 +328,7 @@ fn check_list(wish: &mut Wish, is_format_listed: bool) -> Result<(), String> {
         wish.args.files.push("-".into());
     }
     wish.args.xz.lists = Some(list::list);
-    // COMPAT: the totals of no files are told to scripts.
+    // COMPAT: the totals of no files are printed for scripts.
     wish.names_files &= !wish.args.xz.is_for_scripts;
     Ok(())
 }

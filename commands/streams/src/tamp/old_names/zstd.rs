@@ -163,7 +163,7 @@ const ENDINGS: &[(&str, &str)] = &[
 /// An ending that zstd takes, and leaves out of its list.
 const UNTOLD_ENDING: &str = ".zstd";
 
-/// What `--exclude-compressed` passes over.
+/// Suffixes that `--exclude-compressed` passes over.
 // COMPAT: the list of zstd 1.5.7; 1.5.4 had only the first nine.
 const COMPRESSED_ENDINGS: &[&str] = &[
     ".zst", ".tzst", ".gz", ".tgz", ".lzma", ".xz", ".txz", ".lz4", ".tlz4", ".7z", ".aa3", ".aac", ".aar", ".ace",
@@ -180,7 +180,7 @@ const COMPRESSED_ENDINGS: &[&str] = &[
 /// The level of zstd itself, where neither the command line nor the environment tells one.
 const DEFAULT_LEVEL: i32 = 3;
 
-/// What zstd says where an option stands in place of a value.
+/// zstd's message for an option in place of a value.
 const APART: &str = "error: command cannot be separated from its argument by another command";
 
 /// A value behind `=`, or the next word.
@@ -198,14 +198,14 @@ const fn with_equals(names: &'static str, take: fn(&mut Wish, &OsStr) -> Result<
     Opt { names, takes: Takes::Run(|_| false), does: Does::Take(take) }
 }
 
-/// What zstd's options say that no other tool's do.
+/// Wishes that only zstd has options for.
 #[derive(Debug, Default)]
 pub struct ZstdWish {
-    /// What is done instead of compressing or decompressing.
+    /// The work instead of compressing or decompressing.
     mode: Mode,
     /// One thread for everything.
     is_single_threaded: bool,
-    /// What the level means is shown.
+    /// Print the parameters of the level.
     shows_parameters: bool,
     /// The version was asked for: what is printed.
     version: Option<String>,
@@ -228,7 +228,7 @@ pub struct ZstdWish {
     only_decodes: bool,
 }
 
-/// What is done instead of compressing or decompressing.
+/// The work instead of compressing or decompressing.
 #[derive(Clone, Copy, Debug, Default)]
 enum Mode {
     /// Nothing: files are compressed or decompressed, or listed.
@@ -280,7 +280,7 @@ fn keep_up_between(wish: &mut Wish, value: &OsStr) -> Result<(), String> {
     Ok(())
 }
 
-/// What zstd says about everything that it does not understand.
+/// zstd's message about everything that it does not understand.
 const INCORRECT: &str = "Incorrect parameter: ";
 
 /// That about an option with its value.
@@ -411,7 +411,7 @@ fn prepare(wish: &mut Wish) -> Result<(), String> {
     Ok(())
 }
 
-/// What is done instead of compressing or decompressing, if anything.
+/// Does other work than compressing or decompressing, if any was asked for.
 fn instead_of_usual(wish: &Wish) -> Option<Instead> {
     match wish.zstd.mode {
         Mode::Train(_) => Some(training::run),
@@ -431,7 +431,7 @@ pub(super) fn run_instead(wish: &mut Wish, context: &mut Context) -> Option<Resu
     instead_of_usual(wish).map(|instead| instead(wish, context))
 }
 
-/// What `-V` prints, if it was asked for.
+/// The output of `-V`, if it was asked for.
 pub(super) fn version_of(wish: &Wish) -> Option<&str> {
     wish.zstd.version.as_deref()
 }

@@ -88,7 +88,7 @@ fn decode_block(
 
 /// Decodes units.
 pub(super) struct UnitDecoder {
-    /// What blocks of frames may refer back to.
+    /// Bytes that blocks of frames may refer back to.
     dictionary: Option<&'static [u8]>,
 }
 
@@ -173,7 +173,7 @@ pub(super) struct Lz4FrameStream {
     /// History and the block decoded last; what of it was not passed on begins at `passed`.
     decoded: Vec<u8>,
     passed: usize,
-    /// What blocks may refer back to: the first one where they are linked, else each.
+    /// Bytes that blocks may refer back to: the first one if they are linked, else each.
     dictionary: &'static [u8],
 }
 

@@ -29,7 +29,7 @@ fn legacy_bound(plain_bytes: usize) -> usize {
 /// One frame a chunk.
 pub(super) struct Lz4FrameEncoder {
     level: i32,
-    /// What blocks may refer back to.
+    /// Bytes that blocks may refer back to.
     dictionary: Option<&'static [u8]>,
 }
 

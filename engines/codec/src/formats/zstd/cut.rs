@@ -19,7 +19,7 @@ use crate::formats::skippable;
 /// A frame from this size on is worth writing while it is decoded. Smaller ones are done before another core wakes up.
 const LONG_FRAME_BYTES: u64 = 1 << 20;
 
-/// What is allowed unless less is asked for: what the zstd tool takes by default.
+/// The limit unless less is asked for: the zstd tool's default.
 const USUAL_WINDOW_BYTES: u64 = 128 << 20;
 
 pub(super) struct FrameCutter {

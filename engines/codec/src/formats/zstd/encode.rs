@@ -59,7 +59,7 @@ pub(super) fn context_bytes(options: &EncodeOptions) -> u64 {
     threads * (tables + 2 * window) + 2 * (threads + 1) * 4 * window
 }
 
-/// What tables take whose sizes were asked for: the library's have four bytes an entry, those of far-away matches eight.
+/// Memory of tables whose sizes were asked for: the library's have four bytes an entry, those of far-away matches eight.
 fn table_bytes(tuning: &ZstdTuning) -> u64 {
     let entries = |log: u32| if log > 0 { 1_u64 << log.min(32) } else { 0 };
     4 * (entries(tuning.search.hash_log) + entries(tuning.search.chain_log)) + 8 * entries(tuning.long.hash_log)

@@ -43,7 +43,7 @@ pub(crate) fn check(options: &EncodeOptions) -> Result<(), CodecError> {
     context(options).and_then(|mut context| set_jobs(&mut context, &options.zst))
 }
 
-/// What a level means for content of so many bytes, with a dictionary of so many.
+/// The parameters of a level for content of so many bytes, with a dictionary of so many.
 pub(crate) fn of_level(level: i32, content_bytes: Option<u64>, dictionary_bytes: usize) -> ZstdSearch {
     let found = library_parameters(level, content_bytes, dictionary_bytes);
     ZstdSearch {

@@ -1,4 +1,4 @@
-//! What `zstd -l` tells of a file: its frames, those to skip, sizes, windows and checks, by hopping over the blocks of every frame.
+//! The facts that `zstd -l` prints of a file: its frames, those to skip, sizes, windows and checks, by hopping over the blocks of every frame.
 //! Other than `crate::list` it decodes nothing and knows no other format; a size that no header states stays unknown.
 
 use super::container::{BLOCK_HEADER_BYTES, HEADER_BYTES_MAX, MAGIC, parse_block_header, parse_frame_header};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use sys::at_offset::read_full_at;
 
-/// What the headers of a zst file tell.
+/// The facts in the headers of a zst file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZstdSurvey {
     /// Frames.
@@ -22,20 +22,20 @@ pub struct ZstdSurvey {
     pub is_size_missing: bool,
     /// Window of the last frame.
     pub window_bytes: u64,
-    /// The dictionary that frames need; 0 where none is told, or several are.
+    /// The dictionary that frames need; 0 if no header names one, or they name several.
     pub dictionary: u32,
     /// Whether frames need several.
     pub has_several_dictionaries: bool,
     /// The last checksum, where there is one.
     pub checksum: Option<[u8; 4]>,
-    /// What ended it too early.
+    /// The reason why it ended too early.
     pub flaw: Option<ZstdFlaw>,
 }
 
 /// Why a survey ended before the file did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZstdFlaw {
-    /// What stands there is no frame.
+    /// The bytes there are no frame.
     NotZstd,
     /// The file ends inside a frame's header.
     IncompleteFrame,

@@ -33,7 +33,7 @@ struct Subject {
     files: Vec<Vec<u8>>,
 }
 
-/// What was measured of a level.
+/// The figures of a level.
 struct Measured {
     compressed_bytes: u64,
     compress: Duration,
@@ -77,7 +77,7 @@ pub(super) fn run(wish: &mut Wish, context: &mut Context) -> Result<Outcome, Fai
     Ok(Outcome::Done)
 }
 
-/// What is measured where no file is named: words of a made-up language, always the same.
+/// The data to measure if no file is named: words of a made-up language, always the same.
 fn sample() -> Subject {
     const BYTES: usize = 10_000_000;
     let syllables = [
@@ -153,7 +153,7 @@ fn levels_of(wish: &mut Wish, context: &Context, subject: &Subject) -> Result<Re
     Ok(Ok(()))
 }
 
-/// What stands before each level of a quiet benchmark.
+/// The text before each level of a quiet benchmark.
 fn heading(wish: &Wish, all_bytes: u64) -> String {
     if wish.args.quiet != 1 {
         return String::new();
@@ -174,7 +174,7 @@ fn decoding_of(
     let mut frames = Vec::new();
     for file in &subject.files {
         match frames_of(file, format, &limits) {
-            // What a frame claims is what its decoder makes room for.
+            // A decoder makes room for the size that a frame claims.
             Some(found) if found.iter().all(|(_, bytes)| *bytes <= at_hand) => frames.extend(found),
             _ => return Ok(Err("Error 32 : Impossible to determine original size ".to_owned())),
         }
@@ -284,7 +284,7 @@ fn measure(
 
 type EncodeUnit = Box<dyn FnMut(&[u8], &mut ByteBuffer) -> Result<(), CodecError> + Send>;
 
-/// What makes a unit: an encoder that is kept, or for one frame a fresh one each.
+/// The maker of units: an encoder that is kept, or for one frame a fresh one each.
 fn encoder_of(format: &'static dyn Format, options: &EncodeOptions) -> Result<EncodeUnit, CodecError> {
     let options = *options;
     if !options.zst.needs_one_frame() {

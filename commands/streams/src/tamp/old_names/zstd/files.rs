@@ -101,7 +101,7 @@ fn leave_out(wish: &mut Wish, dictionary: (u64, u64)) {
     }
 }
 
-/// What zstd says before several inputs become one output, and its question.
+/// zstd's warning before several inputs become one output, and its question.
 pub(super) fn settle_output(wish: &mut Wish) -> Result<(), String> {
     if wish.args.test {
         // COMPAT: nothing is written.

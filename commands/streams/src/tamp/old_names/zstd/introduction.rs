@@ -12,7 +12,7 @@ pub(super) fn welcome() -> String {
     format!("*** Zstandard CLI (64-bit) v{VERSION} (compatible; manyhands {}) ***", env!("CARGO_PKG_VERSION"))
 }
 
-/// What `-V` prints: the number alone when quiet, the formats too when verbose.
+/// The output of `-V`: the number alone when quiet, the formats too when verbose.
 pub(super) fn version(wish: &Wish) -> String {
     match loudness(wish) {
         ..0 => format!("{VERSION}\n"),

@@ -48,7 +48,7 @@ pub(super) fn list(wish: &mut Wish, context: &mut Context) -> Result<Outcome, Fa
 
 const HEADING: &str = "Frames  Skips  Compressed  Uncompressed  Ratio  Check  Filename\n";
 
-/// What is printed of one file, and what counts for the sum.
+/// The lines of one file, and its share of the sum.
 fn look(wish: &mut Wish, file: &Path, name: &str, at_length: bool) -> (String, Option<ZstdSurvey>) {
     let blank = if at_length { "\n" } else { "" };
     let is_file = std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file());

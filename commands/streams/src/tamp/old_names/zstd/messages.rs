@@ -1,4 +1,4 @@
-//! What zstd says about a file, and the sum of all; every failure of a file is exit code 1.
+//! zstd's messages about a file, and the sum of all; every failure of a file is exit code 1.
 //! Says nothing about wrong command lines: `super::complain` does.
 
 use super::super::{input_of, kernel_words, name_of, output_of};
@@ -45,7 +45,7 @@ pub(super) fn voice(_manners: &Manners, event: &Event<'_>) -> Said {
     }
 }
 
-/// What goes to standard output is not summed up unless asked for.
+/// Files that go to standard output are not summed up unless asked for.
 fn is_file(output: &codec::lane::LaneOutput, way: Way) -> bool {
     way == Way::Test || matches!(output, codec::lane::LaneOutput::Path { .. })
 }

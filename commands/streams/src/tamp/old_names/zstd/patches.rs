@@ -11,7 +11,7 @@ use terminal::Verbosity;
 /// LIMIT: the library's longest window.
 const WINDOW_LOG_MAX: u32 = 31;
 
-/// What a window may have without being allowed more.
+/// The largest window that needs no permission.
 const USUAL_WINDOW_BYTES: u64 = 128 << 20;
 
 /// Whether a patch can be made or applied at all.

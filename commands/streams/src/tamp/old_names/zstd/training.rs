@@ -28,7 +28,7 @@ const SAMPLES_BYTES_MAX: u64 = 2 << 30;
 /// Fewer samples make no dictionary.
 const SAMPLES_MIN: usize = 5;
 
-/// What each algorithm takes beside the samples: the share of the memory at hand that samples may have.
+/// Memory of each algorithm beside the samples: the share of the memory at hand that samples may have.
 fn memory_times(way: &TrainingWay) -> u64 {
     match way {
         TrainingWay::Cover(_) => 9,
@@ -112,7 +112,7 @@ fn search(value: &OsStr, is_fast: bool) -> Option<Result<SegmentSearch, String>>
     Some(Ok(search))
 }
 
-/// What the samples come to.
+/// Number and bytes of the samples.
 struct SampleSum {
     samples: usize,
     bytes: u64,

@@ -55,7 +55,7 @@ pub(super) const OPTIONS: &[Opt] = &[
     flag("rsyncable", |wish| wish.args.rsyncable = true),
 ];
 
-/// What zstd says about numbers of more than 32 bits.
+/// zstd's message about numbers of more than 32 bits.
 pub(super) const OVERFLOWS: &str = "error: numeric value overflows 32-bit unsigned int";
 /// About numbers of more bits than a size has.
 const OVERFLOWS_SIZE: &str = "error: numeric value overflows size_t";
@@ -97,7 +97,7 @@ fn size(value: &OsStr) -> Result<u64, String> {
     if rest.is_empty() { Ok(number) } else { Err(NO_NUMBER.to_owned()) }
 }
 
-/// What the library takes for the largest of all is out of its bounds, too.
+/// The value that the library takes for the largest of all is out of its bounds, too.
 fn clamped(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX).min(i32::MAX as u32)
 }

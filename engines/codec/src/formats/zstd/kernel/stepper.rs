@@ -113,7 +113,7 @@ impl Stepper {
     }
 }
 
-/// What a level means to the library for content of so many bytes, with a dictionary of so many.
+/// The library's parameters of a level for content of so many bytes, with a dictionary of so many.
 pub fn library_parameters(
     level: i32,
     content_bytes: Option<u64>,

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "the safe binding hides the builder's parameters")]
 // Invariants all blocks below rest on:
 //  1. the sizes add up to the length of the samples, which is checked before;
-//  2. the dictionary's buffer is as long as the library is told, and nobody else has a reference to either.
+//  2. the dictionary's buffer has the length that the library gets, and nobody else has a reference to either.
 
 use crate::error::CodecError;
 use crate::zstd_training::{DictionaryAim, SegmentSearch, TrainingWay};
