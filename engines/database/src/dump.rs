@@ -207,6 +207,8 @@ impl DumpRun {
         if outcome.is_err() {
             // What is left of it is marked by its name, and worth nothing: the snapshot is gone.
             let _may_not_be_there = std::fs::remove_dir_all(&partial);
+            // A statement of ours that is cancelled has failed; the wish to end is why.
+            self.board.fault()?;
         }
         outcome
     }
