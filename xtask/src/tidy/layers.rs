@@ -21,8 +21,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const ENGINES_MAY_USE: &[&str] = &["sys", "machine", "files", "crew"];
 
 /// Engine -> engine. Each edge needs a decision record and a line in ARCHITECTURE.md.
-const BETWEEN_ENGINES: &[(&str, &str)] =
-    &[("archive", "codec"), ("database", "codec"), ("database", "wire"), ("load", "observe"), ("load", "wire")];
+const BETWEEN_ENGINES: &[(&str, &str)] = &[
+    ("archive", "codec"),
+    ("cluster", "jobs"),
+    ("database", "codec"),
+    ("database", "wire"),
+    ("load", "observe"),
+    ("load", "wire"),
+];
 
 /// What every crate in commands/ may use. Families may use engines and the kit besides, the program the kit and families; a family may use no
 /// other family.
