@@ -1,4 +1,14 @@
 //! One list of jobs on many machines: a spool folder that they share, workers that claim chunks of it, and the engines (Slurm, ssh,
 //! this machine) that start workers. Theory: `README.md` beside this crate's manifest. Mute: prints nothing, reads no environment.
 
+pub mod alive;
+pub mod claims;
+pub mod cut;
+pub mod gather;
+mod job_line;
+mod link;
+pub mod part;
+pub mod spool;
 pub mod starter;
+pub mod text;
+pub mod worker;

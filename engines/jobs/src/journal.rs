@@ -17,7 +17,7 @@ use sys::reap::How;
 use sys::spawn::Words;
 
 /// How a job came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobOutcome {
     /// Exit code 0, and its output kept.

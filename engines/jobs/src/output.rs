@@ -281,7 +281,7 @@ impl Part {
         }
     }
 
-    fn len(&self) -> u64 {
+    pub fn len(&self) -> u64 {
         match self {
             Self::Bytes { bytes, from } | Self::Message { bytes, from } => (bytes.len() - from) as u64,
             Self::File { from, to, .. } => to - from,

@@ -44,7 +44,7 @@ use turns::{LoopState, turn_until_done};
 pub use crate::ends::{JobEnd, JobTally, RunSnapshot, SeenJob, Watched};
 pub use crate::source::JobSource;
 pub use clock::{ForegroundTurn, JobQuestion, TimeLimit};
-pub use observer::{EventMoment, JobView, Observer, RunEvent};
+pub use observer::{ConcludedJob, EventMoment, JobView, Observer, RunEvent};
 pub use options::{Asking, Discarded, EndStep, Errors, MemoryRule, OutputManner, OutputOrder, RunOptions};
 
 /// What a run needs from outside.

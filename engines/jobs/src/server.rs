@@ -4,6 +4,7 @@
 
 use crate::list::{JsonRecords, ListItem, ListReader, Syntax, UnfinishedLine};
 use crate::record::Utility;
+use crate::source::JobFeed;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use std::collections::HashMap;
@@ -110,14 +111,16 @@ impl SocketServer {
         server.listen();
         Ok(server)
     }
+}
 
+impl JobFeed for SocketServer {
     /// Becomes readable when somebody connects or sends.
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
+    fn descriptor(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
 
     /// Takes in what has come, without waiting.
-    pub fn read_once(&mut self, scratch: &mut [u8]) -> io::Result<()> {
+    fn read_once(&mut self, scratch: &mut [u8]) -> io::Result<()> {
         let mut events = Vec::with_capacity(64);
         let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
         match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), Some(&now)) {
@@ -134,7 +137,7 @@ impl SocketServer {
     }
 
     /// The next job or barrier of any sender.
-    pub fn next_item(&mut self) -> Option<ListItem> {
+    fn next_item(&mut self) -> Option<ListItem> {
         for step in 0..self.senders.len() {
             let place = (self.turn + step) % self.senders.len();
             let Some(sender) = &mut self.senders[place] else { continue };
@@ -155,6 +158,24 @@ impl SocketServer {
         None
     }
 
+    /// Whether no more jobs come.
+    fn is_exhausted(&self) -> bool {
+        self.is_finishing && self.senders.iter().flatten().all(|sender| sender.is_read)
+    }
+
+    /// A job of somebody's has come to its end.
+    fn job_ended(&mut self, number: u64, is_success: bool) {
+        let Some(place) = self.sender_of.remove(&number) else { return };
+        if let Some(Some(sender)) = self.senders.get_mut(place) {
+            sender.ended += 1;
+            sender.failed += u64::from(!is_success);
+            self.consider_farewell(place);
+        }
+        self.listen();
+    }
+}
+
+impl SocketServer {
     fn numbered(&mut self, item: ListItem, place: usize) -> ListItem {
         let ListItem::Job(mut spec) = item else { return item };
         self.number += 1;
@@ -164,11 +185,6 @@ impl SocketServer {
             sender.taken += 1;
         }
         ListItem::Job(spec)
-    }
-
-    /// Whether no more jobs come.
-    pub fn is_exhausted(&self) -> bool {
-        self.is_finishing && self.senders.iter().flatten().all(|sender| sender.is_read)
     }
 
     fn is_idle(&self) -> bool {
@@ -289,17 +305,6 @@ impl SocketServer {
         // Its jobs stay; nobody is told about them. The place is free for another, who is not told either.
         self.senders[place] = None;
         self.sender_of.values_mut().filter(|owner| **owner == place).for_each(|owner| *owner = NOBODY);
-        self.listen();
-    }
-
-    /// A job of somebody's has come to its end.
-    pub(crate) fn job_ended(&mut self, number: u64, is_success: bool) {
-        let Some(place) = self.sender_of.remove(&number) else { return };
-        if let Some(Some(sender)) = self.senders.get_mut(place) {
-            sender.ended += 1;
-            sender.failed += u64::from(!is_success);
-            self.consider_farewell(place);
-        }
         self.listen();
     }
 }

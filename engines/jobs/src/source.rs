@@ -3,10 +3,9 @@
 
 use crate::blocks::BlockReader;
 use crate::list::{Combinations, ListFault, ListItem, ListPlace, ListReader};
-use crate::server::SocketServer;
 use rustix::io::Errno;
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::{fmt, io};
 
 /// Where jobs come from.
 #[derive(Debug)]
@@ -17,8 +16,25 @@ pub enum JobSource {
     Made(Combinations),
     /// Pieces of an input, which jobs read.
     Blocks(BlockReader, OwnedFd),
-    /// Lines of those who connect to a socket.
-    Server(Box<SocketServer>),
+    /// What somebody else brings: senders on a socket, chunks of a list that many machines share.
+    Fed(Box<dyn JobFeed>),
+}
+
+/// Jobs that come from outside while a run goes.
+pub trait JobFeed: Send + fmt::Debug {
+    /// The next job or barrier, with a number of its own; none when there is none now.
+    fn next_item(&mut self) -> Option<ListItem>;
+    /// Whether none will come any more.
+    fn is_exhausted(&self) -> bool;
+    /// Becomes readable when there may be a job, or none will come.
+    fn descriptor(&self) -> BorrowedFd<'_>;
+    /// Reads once, as the descriptor is readable.
+    ///
+    /// # Errors
+    /// When nothing more can be read.
+    fn read_once(&mut self, scratch: &mut [u8]) -> io::Result<()>;
+    /// A job has come to its end, started or not. Its output may still be on its way.
+    fn job_ended(&mut self, number: u64, is_success: bool);
 }
 
 impl JobSource {
@@ -31,7 +47,7 @@ impl JobSource {
                 let place = ListPlace::Block(blocks.place());
                 blocks.next_item().map_err(|cause| ListFault { place, cause })
             }
-            Self::Server(server) => Ok(server.next_item()),
+            Self::Fed(feed) => Ok(feed.next_item()),
         }
     }
 
@@ -41,7 +57,7 @@ impl JobSource {
             Self::Stream(list, _) => list.is_exhausted(),
             Self::Made(_) => true,
             Self::Blocks(blocks, _) => blocks.is_exhausted(),
-            Self::Server(server) => server.is_exhausted(),
+            Self::Fed(feed) => feed.is_exhausted(),
         }
     }
 
@@ -50,7 +66,7 @@ impl JobSource {
         match self {
             Self::Stream(_, input) | Self::Blocks(_, input) => Some(input.as_fd()),
             Self::Made(_) => None,
-            Self::Server(server) => Some(server.descriptor()),
+            Self::Fed(feed) => Some(feed.descriptor()),
         }
     }
 
@@ -58,7 +74,7 @@ impl JobSource {
     pub fn read_once(&mut self, scratch: &mut [u8]) -> io::Result<()> {
         let read = match self {
             Self::Made(_) => return Ok(()),
-            Self::Server(server) => return server.read_once(scratch),
+            Self::Fed(feed) => return feed.read_once(scratch),
             Self::Stream(_, input) | Self::Blocks(_, input) => rustix::io::read(&*input, &mut *scratch),
         };
         let (count, failed) = match read {
@@ -78,8 +94,8 @@ impl JobSource {
 
     /// Tells whoever sent a job that it has come to its end, started or not.
     pub(crate) fn job_ended(&mut self, number: u64, is_success: bool) {
-        if let Self::Server(server) = self {
-            server.job_ended(number, is_success);
+        if let Self::Fed(feed) = self {
+            feed.job_ended(number, is_success);
         }
     }
 }

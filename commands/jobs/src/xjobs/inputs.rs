@@ -257,7 +257,7 @@ impl Input {
         match self {
             Self::Ready(source) => Ok(source),
             Self::Socket { path, syntax, utility, until } => match SocketServer::bind(&path, syntax, utility, until) {
-                Ok(server) => Ok(JobSource::Server(Box::new(server))),
+                Ok(server) => Ok(JobSource::Fed(Box::new(server))),
                 Err(error) => Err(Failure::Environment {
                     command: NAME,
                     message: format!("listen on {}: {}", quote(&path), with_causes(&error)),

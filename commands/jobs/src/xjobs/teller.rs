@@ -193,7 +193,7 @@ impl Observer for JobTeller {
             RunEvent::Started(job, pid) if self.level >= 3 => {
                 self.in_old_words(&old_name::started(job.number, pid.as_raw_nonzero().get(), job.words));
             }
-            RunEvent::Started(..) => {}
+            RunEvent::Started(..) | RunEvent::Concluded(_) => {}
             RunEvent::Ended(job, end) => self.tell_end(job, end),
             RunEvent::NotStarted(number, words, fault) => {
                 self.tell_not_started(&JobView { number: *number, words, attempt: 1 }, fault);

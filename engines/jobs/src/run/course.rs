@@ -5,7 +5,7 @@ use super::outputs::{Owed, Printed};
 use super::spawners::{Mover, Prepared};
 use super::starts::UnstartedFate;
 use super::trees;
-use super::{Asking, JobEnd, RunEvent, Runner, Running, SeenJob, Stop};
+use super::{Asking, ConcludedJob, JobEnd, RunEvent, Runner, Running, SeenJob, Stop};
 use crate::ends::{Chain, Death, Reaped, outcome};
 use crate::halt::HaltManner;
 use crate::journal::{EarlierEnd, JobOutcome, JobRecord};
@@ -313,6 +313,13 @@ impl Runner<'_> {
         self.clock.questions.forget(pending.spec.number);
         self.observer.tell(&RunEvent::NotStarted(pending.spec.number, &words, fault));
         self.write_not_started(&pending, &words, fault);
+        self.observer.tell(&RunEvent::Concluded(ConcludedJob {
+            number: pending.spec.number,
+            outcome: JobOutcome::NotStarted,
+            how: None,
+            wall: Duration::ZERO,
+            passed_on_bytes: [0; 2],
+        }));
         self.ends.count(JobOutcome::NotStarted);
         self.settle(&pending.spec, false, Chain::default());
         self.deliver(pending.spec.number, None);
@@ -436,12 +443,23 @@ impl Runner<'_> {
             Some(Owed::new(running, *end, printed.parts, printed_to))
         } else {
             self.write_end(&running, end);
+            self.tell_concluded(&running, end, [0; 2]);
             None
         };
         self.deliver(number, owed);
         // Its end stands behind its output, and before those of others.
         self.queue_messages();
         self.consider_halting();
+    }
+
+    pub(super) fn tell_concluded(&mut self, running: &Running, end: &JobEnd, passed_on_bytes: [u64; 2]) {
+        self.observer.tell(&RunEvent::Concluded(ConcludedJob {
+            number: running.number(),
+            outcome: end.outcome,
+            how: Some(end.ended.how),
+            wall: end.wall,
+            passed_on_bytes,
+        }));
     }
 
     pub(super) fn write_end(&mut self, running: &Running, end: &JobEnd) {

@@ -2,11 +2,14 @@
 
 use super::{ForegroundTurn, JobEnd, JobQuestion};
 use crate::halt::Halt;
+use crate::journal::JobOutcome;
 use crate::list::ListFault;
 use crate::start::StartFault;
 use crate::tree::Survivor;
 use rustix::process::Pid;
 use std::io;
+use std::time::Duration;
+use sys::reap::How;
 use sys::spawn::Words;
 
 /// What somebody who watches is told.
@@ -22,6 +25,8 @@ pub enum RunEvent<'a> {
     OutputLost(JobView<'a>, &'a io::Error),
     /// A job has ended, and its output could not be passed on: it has failed.
     NotDelivered(JobView<'a>, &'a io::Error),
+    /// A job has come to its end for good: it is in the books, and all that it printed has been passed on, in this order.
+    Concluded(ConcludedJob),
     /// A line cannot be read; none behind it will be.
     BadLine(&'a ListFault),
     /// The list cannot be read on.
@@ -49,6 +54,21 @@ pub enum RunEvent<'a> {
     Width(usize),
     /// The run is over, and these processes of its jobs are not.
     StillRun(&'a [Survivor]),
+}
+
+/// A job that has come to its end for good.
+#[derive(Clone, Copy, Debug)]
+pub struct ConcludedJob {
+    /// Its number in the list.
+    pub number: u64,
+    /// How it came out.
+    pub outcome: JobOutcome,
+    /// How its process ended, if there was one.
+    pub how: Option<How>,
+    /// How long the last attempt took.
+    pub wall: Duration,
+    /// Bytes that were passed on of it: to standard output, to standard error.
+    pub passed_on_bytes: [u64; 2],
 }
 
 /// A job, as others see it.

@@ -363,6 +363,7 @@ impl Runner<'_> {
                 end.outcome = self.ends.count_lost(end.outcome);
             }
             self.write_end(&owed.running, &end);
+            self.tell_concluded(&owed.running, &end, owed.bytes);
         }
     }
 

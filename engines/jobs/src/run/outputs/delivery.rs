@@ -13,6 +13,8 @@ pub(in crate::run) struct Owed {
     pub parts: [Vec<Part>; 2],
     /// Which of the two streams it has printed to.
     pub printed: [bool; 2],
+    /// Bytes that each outlet gets of it.
+    pub bytes: [u64; 2],
     /// How far each outlet must have come for all of it to be passed on.
     marks: [u64; 2],
 }
@@ -20,7 +22,8 @@ pub(in crate::run) struct Owed {
 impl Owed {
     pub fn new(mut running: Running, end: JobEnd, parts: [Vec<Part>; 2], printed: [bool; 2]) -> Box<Self> {
         running.drop_block();
-        Box::new(Self { running, end, parts, printed, marks: [0; 2] })
+        let bytes = parts.each_ref().map(|parts| parts.iter().map(Part::len).sum());
+        Box::new(Self { running, end, parts, printed, bytes, marks: [0; 2] })
     }
 
     /// What is known of it, besides its output.

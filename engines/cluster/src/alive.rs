@@ -1,0 +1,92 @@
+//! Signs of life: each worker touches a file of its own, and whoever wants to know compares its time with that of a file touched just now.
+//! Both times are of the file system's clock, so clocks of nodes may differ as they like.
+
+use crate::spool::{Spool, SpoolFault, failed};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A worker's own sign of life.
+#[derive(Debug)]
+pub struct AliveSign {
+    path: PathBuf,
+    file: File,
+}
+
+impl AliveSign {
+    /// Makes it.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn make(spool: &Spool, worker: &str) -> Result<Self, SpoolFault> {
+        let path = spool.path("alive", worker);
+        let file = File::create(&path).map_err(failed("make", &path))?;
+        let sign = Self { path, file };
+        sign.touch()?;
+        Ok(sign)
+    }
+
+    /// Gives it the file system's time.
+    ///
+    /// # Errors
+    /// When that is refused.
+    pub fn touch(&self) -> Result<(), SpoolFault> {
+        use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let times = Timestamps { last_access: now, last_modification: now };
+        futimens(&self.file, &times).map_err(|error| failed("touch", &self.path)(error.into()))
+    }
+}
+
+/// Whose signs are too old, as of the moment when it was made.
+#[derive(Debug)]
+pub(crate) struct Roll<'a> {
+    spool: &'a Spool,
+    now: f64,
+    lease: Duration,
+    ages: HashMap<String, Option<f64>>,
+}
+
+impl<'a> Roll<'a> {
+    /// As of `sign`, which was touched just now.
+    pub fn call(spool: &'a Spool, sign: &AliveSign) -> Result<Self, SpoolFault> {
+        sign.touch()?;
+        let now = modified(&sign.path).map_err(failed("look at", &sign.path))?;
+        let lease = Duration::from_secs_f64(spool.header().limits.lease_s);
+        Ok(Self { spool, now, lease, ages: HashMap::new() })
+    }
+
+    /// Whether a worker has given no sign of life for a lease; who never gave one is as good as dead.
+    pub fn is_dead(&mut self, worker: &str) -> bool {
+        let (spool, now) = (self.spool, self.now);
+        let age = *self
+            .ages
+            .entry(worker.to_owned())
+            .or_insert_with(|| modified(&spool.path("alive", worker)).ok().map(|then| now - then));
+        age.is_none_or(|age| age > self.lease.as_secs_f64())
+    }
+
+    /// Whether a file is older than a lease.
+    pub fn is_old(&self, path: &Path) -> bool {
+        modified(path).is_ok_and(|then| self.now - then > self.lease.as_secs_f64())
+    }
+}
+
+fn modified(path: &Path) -> io::Result<f64> {
+    let status = std::fs::metadata(path)?;
+    Ok(status.mtime() as f64 + status.mtime_nsec() as f64 / 1e9)
+}
+
+/// How many workers have given a sign of life within a lease, seen by the clock of this machine alone: a figure for a line of progress.
+pub fn workers_seen(spool: &Spool) -> u32 {
+    let lease = Duration::from_secs_f64(spool.header().limits.lease_s);
+    let Ok(entries) = std::fs::read_dir(spool.root().join("alive")) else { return 0 };
+    let is_fresh = |entry: &std::fs::DirEntry| {
+        let time = entry.metadata().and_then(|status| status.modified());
+        time.is_ok_and(|time| time.elapsed().is_ok_and(|age| age <= lease))
+    };
+    entries.flatten().filter(is_fresh).count() as u32
+}

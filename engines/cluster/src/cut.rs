@@ -1,0 +1,234 @@
+//! Cutting a list into chunks. Jobs that wait for each other (`after`) stay in one chunk, in the order of the list, so that one runner knows them
+//! all; barriers divide generations, which no chunk crosses. Where times are known, chunks are numbered longest first.
+
+use jobs::list::ListItem;
+use jobs::spec::Spec;
+use std::collections::HashMap;
+
+/// LIMIT: chunks of a run: each is a few small files.
+const CHUNKS_MAX: usize = 100_000;
+
+/// Chunks for each worker where times are not known: so many that the last ones end together, so few that claims cost nothing.
+const CHUNKS_A_WORKER: usize = 32;
+
+/// Seconds of work that a chunk is to hold where times are known, unless the list has less for each of the workers.
+const CHUNK_SECONDS: f64 = 2.0;
+
+/// A list in chunks.
+#[derive(Debug, Default)]
+pub struct CutList {
+    /// Jobs of each chunk, in the order of the list.
+    pub chunks: Vec<Vec<Spec>>,
+    /// Where each generation ends.
+    pub generations: Vec<u32>,
+    /// Jobs of the largest group of those that wait for each other: one worker runs them all.
+    pub largest_group: usize,
+    /// Expected seconds of each chunk, where all are known.
+    pub seconds: Option<Vec<f64>>,
+}
+
+/// Jobs that stay together.
+#[derive(Debug, Default)]
+struct Unit {
+    jobs: Vec<Spec>,
+    seconds: f64,
+}
+
+/// Cuts a list for so many workers. `expected` knows how long a job may take, if anything does.
+pub fn cut(items: Vec<ListItem>, workers: u32, expected: impl Fn(&Spec) -> Option<f64>) -> CutList {
+    let generations = generations(items);
+    let total: usize = generations.iter().map(Vec::len).sum();
+    let mut list = CutList::default();
+    let times: Option<f64> = generations.iter().flatten().map(&expected).sum();
+    list.seconds = times.map(|_| Vec::new());
+    let per_chunk = total.div_ceil((CHUNKS_A_WORKER * workers as usize).clamp(1, CHUNKS_MAX)).max(1);
+    let per_chunk = per_chunk.max(total.div_ceil(CHUNKS_MAX));
+    let least = total.div_ceil(CHUNKS_MAX);
+    let share = times.map(|seconds| (seconds / f64::from(workers) / CHUNKS_A_WORKER as f64).min(CHUNK_SECONDS));
+    for jobs in generations {
+        let units = units(jobs, &expected);
+        list.largest_group = units.iter().map(|unit| unit.jobs.len()).max().unwrap_or(0).max(list.largest_group);
+        let is_full = |chunk: &Unit| match share {
+            Some(share) => chunk.seconds >= share && chunk.jobs.len() >= least,
+            None => chunk.jobs.len() >= per_chunk,
+        };
+        let mut chunks = joined(units, is_full);
+        if times.is_some() {
+            chunks.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
+        }
+        for chunk in chunks {
+            list.seconds.iter_mut().for_each(|all| all.push(chunk.seconds));
+            list.chunks.push(chunk.jobs);
+        }
+        list.generations.push(list.chunks.len() as u32);
+    }
+    list
+}
+
+/// Jobs between barriers.
+fn generations(items: Vec<ListItem>) -> Vec<Vec<Spec>> {
+    let mut generations: Vec<Vec<Spec>> = Vec::new();
+    let mut is_open = false;
+    for item in items {
+        match item {
+            ListItem::Barrier => is_open = false,
+            ListItem::Job(spec) if is_open => generations.last_mut().expect("it is open").push(spec),
+            ListItem::Job(spec) => {
+                generations.push(vec![spec]);
+                is_open = true;
+            }
+        }
+    }
+    generations
+}
+
+/// Jobs that name each other together, others alone, each where its first job stands. What is named in an earlier generation has ended.
+fn units(jobs: Vec<Spec>, expected: &impl Fn(&Spec) -> Option<f64>) -> Vec<Unit> {
+    let mut groups: Vec<usize> = (0..jobs.len()).collect();
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    for (index, spec) in jobs.iter().enumerate() {
+        let Some(more) = spec.more.as_deref() else { continue };
+        for name in &more.after {
+            if let Some(named) = names.get(name.as_str()) {
+                let (one, other) = (root(&mut groups, *named), root(&mut groups, index));
+                groups[one.max(other)] = one.min(other);
+            }
+        }
+        if let Some(id) = &more.id {
+            names.insert(id, index);
+        }
+    }
+    drop(names);
+    let roots: Vec<usize> = (0..jobs.len()).map(|index| root(&mut groups, index)).collect();
+    let mut unit_of: HashMap<usize, usize> = HashMap::new();
+    let mut units: Vec<Unit> = Vec::new();
+    for (spec, root) in jobs.into_iter().zip(roots) {
+        let unit = *unit_of.entry(root).or_insert_with(|| {
+            units.push(Unit::default());
+            units.len() - 1
+        });
+        units[unit].seconds += expected(&spec).unwrap_or(0.0);
+        units[unit].jobs.push(spec);
+    }
+    units
+}
+
+fn root(groups: &mut [usize], mut index: usize) -> usize {
+    while groups[index] != index {
+        groups[index] = groups[groups[index]];
+        index = groups[index];
+    }
+    index
+}
+
+fn joined(units: Vec<Unit>, is_full: impl Fn(&Unit) -> bool) -> Vec<Unit> {
+    let mut chunks: Vec<Unit> = Vec::new();
+    for unit in units {
+        match chunks.last_mut().filter(|chunk| !is_full(chunk)) {
+            Some(chunk) => {
+                chunk.jobs.extend(unit.jobs);
+                chunk.seconds += unit.seconds;
+            }
+            None => chunks.push(unit),
+        }
+    }
+    for chunk in &mut chunks {
+        chunk.jobs.sort_by_key(|spec| spec.number);
+    }
+    chunks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn job(number: u64, id: Option<&str>, after: &[&str]) -> ListItem {
+        let mut spec = Spec { number, ..Spec::default() };
+        if id.is_some() || !after.is_empty() {
+            spec.more_mut().id = id.map(str::to_owned);
+            spec.more_mut().after = after.iter().map(|name| (*name).to_owned()).collect();
+        }
+        ListItem::Job(spec)
+    }
+
+    fn numbers(list: &CutList) -> Vec<Vec<u64>> {
+        list.chunks.iter().map(|chunk| chunk.iter().map(|spec| spec.number).collect()).collect()
+    }
+
+    #[test]
+    fn jobs_that_wait_for_each_other_stay_together() {
+        let items = vec![
+            job(1, Some("a"), &[]),
+            job(2, None, &[]),
+            job(3, Some("b"), &["a"]),
+            job(4, Some("a"), &[]),
+            job(5, None, &["a", "b"]),
+            job(6, None, &["nobody"]),
+        ];
+        let list = cut(items, 1, |_| None);
+        assert_eq!(numbers(&list), [vec![1, 3, 4, 5], vec![2], vec![6]]);
+        assert_eq!(list.largest_group, 4);
+    }
+
+    #[test]
+    fn barriers_divide_generations_and_what_stands_before_them_has_ended() {
+        let items = vec![
+            ListItem::Barrier,
+            job(1, Some("a"), &[]),
+            ListItem::Barrier,
+            ListItem::Barrier,
+            job(2, None, &["a"]),
+            job(3, None, &[]),
+            ListItem::Barrier,
+        ];
+        let list = cut(items, 2, |_| None);
+        assert_eq!((numbers(&list), list.generations), (vec![vec![1], vec![2], vec![3]], vec![1, 3]));
+    }
+
+    #[test]
+    fn known_times_make_chunks_of_like_work_longest_first() {
+        let items = (1..=100).map(|number| job(number, None, &[])).collect();
+        let list = cut(items, 2, |spec| Some(if spec.number > 95 { 10.0 } else { 0.1 }));
+        assert!(numbers(&list)[..5].iter().flatten().all(|number| *number > 90), "{:?}", numbers(&list));
+        let seconds = list.seconds.expect("all are known");
+        assert!(seconds.is_sorted_by(|one, other| one >= other) && seconds.len() == list.chunks.len());
+        assert_eq!(
+            cut(vec![job(1, None, &[]), job(2, None, &[])], 1, |spec| (spec.number == 1).then_some(1.0)).seconds,
+            None
+        );
+    }
+
+    #[test]
+    fn long_lists_have_few_chunks_and_short_ones_a_chunk_a_job() {
+        let of = |jobs: u64, workers| cut((1..=jobs).map(|number| job(number, None, &[])).collect(), workers, |_| None);
+        assert_eq!((of(96, 4).chunks.len(), of(1000, 2).chunks.len(), of(0, 4).chunks.len()), (96, 63, 0));
+        assert!(of(250_000, 10_000).chunks.len() <= CHUNKS_MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn every_job_is_in_one_chunk(
+            kinds in proptest::collection::vec((0_u8..6, 0_u8..4, 0_u8..4), 0..200),
+            workers in 1_u32..9,
+            known: bool,
+        ) {
+            let items: Vec<ListItem> = kinds.iter().enumerate().map(|(index, (kind, id, after))| match kind {
+                0 => ListItem::Barrier,
+                1 => job(index as u64 + 1, Some(&format!("n{id}")), &[&format!("n{after}")]),
+                2 => job(index as u64 + 1, None, &[&format!("n{after}")]),
+                _ => job(index as u64 + 1, None, &[]),
+            }).collect();
+            let expected: Vec<u64> = items.iter().filter_map(|item| match item {
+                ListItem::Job(spec) => Some(spec.number),
+                ListItem::Barrier => None,
+            }).collect();
+            let list = cut(items, workers, |spec| known.then_some(spec.number as f64));
+            let mut all: Vec<u64> = numbers(&list).concat();
+            all.sort_unstable();
+            prop_assert_eq!(all, expected);
+            prop_assert_eq!(list.generations.last().copied().unwrap_or(0) as usize, list.chunks.len());
+            prop_assert!(list.generations.is_sorted());
+        }
+    }
+}
