@@ -8,6 +8,7 @@ mod dry_run;
 mod explain;
 mod inputs;
 mod more_args;
+mod nodes;
 mod old_name;
 mod pipe_words;
 mod plan;
@@ -30,6 +31,7 @@ use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::shared_args::{PriorityArg, ReportFormat, StandingArgs, parse_size, with_help};
 use mh_kit::sharing;
 use more_args::{ParallelArgs, ServerArgs};
+use nodes::NodeArgs;
 use plan::Job;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -231,6 +233,9 @@ pub struct XjobsArgs {
     pub dry_run: bool,
 
     #[command(flatten)]
+    pub nodes: NodeArgs,
+
+    #[command(flatten)]
     pub server: ServerArgs,
 
     #[command(flatten)]
@@ -306,6 +311,15 @@ fn run(context: &mut Context, matches: &ArgMatches, called: Called) -> Result<Ou
     }
     if let Some(path) = &args.server.send {
         return send::send(path, &args.server, &args.utility);
+    }
+    if let Some(spool) = args.nodes.worker.clone() {
+        return nodes::work(context, &args.nodes, &spool);
+    }
+    if let Some(spool) = args.nodes.attach.clone() {
+        return nodes::attach(context, &args, &spool);
+    }
+    if args.nodes.on.is_some() {
+        return nodes::submit(context, args, called);
     }
     let job = plan::plan(context, &args, called)?;
     if args.explain {

@@ -7,6 +7,7 @@ use crate::shared_args::PriorityArg;
 use files::staged_file::Unfinished;
 use machine::{Host, Machine};
 use parking_lot::Mutex;
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +20,8 @@ use terminal::{Messages, Verbosity};
 pub struct Context {
     /// How the program was called: `mh rm`, or `rm` by a link of that name.
     pub program: String,
+    /// The words behind the command's name, as they were understood; none under an old name.
+    pub words: Vec<OsString>,
     /// Where the facts about the machine come from.
     pub host: Host,
     /// The machine as it was when it was first asked for.
@@ -123,6 +126,7 @@ impl Context {
         let machine: Box<dyn FnOnce() -> Machine + Send> = Box::new(move || Machine::look(&on_the_host));
         Self {
             program: "mh".to_owned(),
+            words: Vec::new(),
             host,
             machine: LazyLock::new(machine),
             messages: terminals.messages(Verbosity::Normal),
@@ -140,7 +144,7 @@ pub fn signal_failure(error: std::io::Error) -> Failure {
 }
 
 /// An environment variable: the only place that asks for one.
-pub fn variable(name: &str) -> Option<std::ffi::OsString> {
+pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
@@ -173,7 +177,7 @@ pub fn obeys_orders() -> bool {
 }
 
 /// All environment variables, for children.
-pub fn variables() -> impl Iterator<Item = (std::ffi::OsString, std::ffi::OsString)> {
+pub fn variables() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os()
 }
 

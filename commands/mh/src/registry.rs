@@ -114,7 +114,7 @@ fn run(entry: &Entry, program: String, is_linked: bool, words: Vec<OsString>) ->
         Signals::TidyUpLater => Context::with_later_signals()?,
         Signals::Own => Context::with_own_signals()?,
     };
-    context.program = program;
+    (context.program, context.words) = (program, words);
     (entry.run)(&mut context, &matches)
 }
 

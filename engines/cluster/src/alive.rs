@@ -29,6 +29,11 @@ impl AliveSign {
         Ok(sign)
     }
 
+    /// Takes it away: the worker has nothing any more.
+    pub(crate) fn remove(&self) {
+        let _as_good_as_dead = std::fs::remove_file(&self.path);
+    }
+
     /// Gives it the file system's time.
     ///
     /// # Errors
@@ -81,9 +86,8 @@ fn modified(path: &Path) -> io::Result<f64> {
 }
 
 /// How many workers have given a sign of life within a lease, seen by the clock of this machine alone: a figure for a line of progress.
-pub fn workers_seen(spool: &Spool) -> u32 {
-    let lease = Duration::from_secs_f64(spool.header().limits.lease_s);
-    let Ok(entries) = std::fs::read_dir(spool.root().join("alive")) else { return 0 };
+pub fn workers_seen(spool: &Path, lease: Duration) -> u32 {
+    let Ok(entries) = std::fs::read_dir(spool.join("alive")) else { return 0 };
     let is_fresh = |entry: &std::fs::DirEntry| {
         let time = entry.metadata().and_then(|status| status.modified());
         time.is_ok_and(|time| time.elapsed().is_ok_and(|age| age <= lease))

@@ -18,6 +18,9 @@ const FILES_MAX: usize = 64;
 /// Bytes copied at once.
 const COPY_BYTES: usize = 256 << 10;
 
+/// The last line of a worker's news.
+pub(crate) const WORKER_ENDED: &str = "end";
+
 /// Why a job's output could not be passed on.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputFault {
@@ -37,6 +40,7 @@ pub struct Gatherer {
     read: HashMap<String, u64>,
     seen: Vec<bool>,
     left: u32,
+    ended: u32,
     swept: Option<Instant>,
     outputs: HashMap<(String, usize), File>,
     buffer: Vec<u8>,
@@ -51,6 +55,7 @@ impl Gatherer {
             read: HashMap::new(),
             seen: vec![false; chunks as usize],
             left: chunks,
+            ended: 0,
             swept: None,
             outputs: HashMap::new(),
             buffer: vec![0; COPY_BYTES],
@@ -96,7 +101,10 @@ impl Gatherer {
             let path = path.join(&name);
             let lines = new_lines(&path, self.read.entry(name).or_default()).map_err(failed("read", &path))?;
             let lines = lines.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
-            chunks.extend(lines.filter_map(|line| line.parse::<u32>().ok()));
+            for line in lines {
+                self.ended += u32::from(line == WORKER_ENDED);
+                chunks.extend(line.parse::<u32>().ok());
+            }
         }
         Ok(chunks)
     }
@@ -111,6 +119,16 @@ impl Gatherer {
             parts.push(part);
         }
         Ok(())
+    }
+
+    /// Chunks that are not done.
+    pub fn left(&self) -> u32 {
+        self.left
+    }
+
+    /// Workers that have given news, and those of them that have ended in good order.
+    pub fn workers(&self) -> (u32, u32) {
+        (self.read.len() as u32, self.ended)
     }
 
     /// Whether every chunk is done.

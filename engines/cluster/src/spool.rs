@@ -6,11 +6,33 @@ mod header;
 pub use header::{SpoolHeader, SpoolLimits};
 
 use crate::job_line;
+use jobs::list::ListItem;
 use jobs::spec::Spec;
+use sha2::{Digest, Sha256};
 use std::fs::{DirBuilder, File};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What a list and the words around it are known by: equal for equal runs.
+pub fn digest<'a>(words: impl Iterator<Item = &'a [u8]>, items: &[ListItem]) -> String {
+    let mut digest = Sha256::new();
+    for word in words {
+        digest.update((word.len() as u64).to_le_bytes());
+        digest.update(word);
+    }
+    let mut line = Vec::new();
+    for item in items {
+        line.clear();
+        match item {
+            ListItem::Barrier => line.extend_from_slice(b"%%\n"),
+            ListItem::Job(spec) => job_line::write(spec, &mut line),
+        }
+        digest.update(&line);
+    }
+    digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// Folders of a spool.
 const FOLDERS: [&str; 8] = ["claim", "part", "done", "news", "journal", "out", "alive", "log"];
@@ -20,6 +42,12 @@ const HEADER: &str = "run.json";
 
 /// The file whose being there ends a run.
 const STOP: &str = "stop";
+
+/// How often a folder is removed into which somebody may still write.
+const REMOVALS: u32 = 20;
+
+/// The file that has the rule that was met.
+const HALT: &str = "halt";
 
 /// LIMIT: a header is options, variables and the bounds of generations; more is damage.
 const HEADER_BYTES_MAX: u64 = 256 << 20;
@@ -31,7 +59,7 @@ const CHUNK_BYTES_MAX: u64 = 1 << 30;
 #[derive(Debug, thiserror::Error)]
 pub enum SpoolFault {
     /// There is none.
-    #[error("{} is no spool: it has no {HEADER}", .0.display())]
+    #[error("use {} as a spool: it has no {HEADER}", .0.display())]
     NoSpool(PathBuf),
     /// A file of it.
     #[error("{what} {}", .path.display())]
@@ -45,7 +73,7 @@ pub enum SpoolFault {
         cause: io::Error,
     },
     /// A file that is not as it was written.
-    #[error("{} is damaged: {why}", .path.display())]
+    #[error("read {}: it is damaged: {why}", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -53,7 +81,7 @@ pub enum SpoolFault {
         why: String,
     },
     /// Another format.
-    #[error("{} was written by another version (format {found}, this one reads {})", .path.display(), header::FORMAT)]
+    #[error("read {}: another version wrote it (format {found}, this one reads {})", .path.display(), header::FORMAT)]
     Format {
         /// The header.
         path: PathBuf,
@@ -61,7 +89,7 @@ pub enum SpoolFault {
         found: u32,
     },
     /// A worker that was started for one run has found another one.
-    #[error("{} holds run {found} and not {expected}: this node sees another folder by that name than the one that submits", .path.display())]
+    #[error("work on run {expected} in {}: it holds run {found}; this node sees another folder by that name than the one that submits", .path.display())]
     OtherRun {
         /// The spool.
         path: PathBuf,
@@ -79,7 +107,7 @@ pub(crate) fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) 
 }
 
 /// How a run is ended from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SpoolStop {
     /// Jobs that run end by themselves; no more start.
     Drain,
@@ -184,6 +212,11 @@ impl Spool {
         &self.header
     }
 
+    /// Whether it has not been removed.
+    pub(crate) fn is_there(&self) -> bool {
+        self.root.join(HEADER).exists()
+    }
+
     /// A path in it.
     pub fn path(&self, folder: &str, name: &str) -> PathBuf {
         self.root.join(folder).join(name)
@@ -219,6 +252,26 @@ impl Spool {
         std::fs::write(&path, text).map_err(failed("write", &path))
     }
 
+    /// How long a worker may give no sign of life.
+    pub fn lease(&self) -> Duration {
+        Duration::from_secs_f64(self.header.limits.lease_s)
+    }
+
+    /// Asks all workers to end, as a rule was met that is kept as text; the first one stands.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn halt(&self, rule: &str, stop: SpoolStop) -> Result<(), SpoolFault> {
+        let path = self.root.join(HALT);
+        crate::link::create(&path, rule.as_bytes()).map_err(failed("write", &path))?;
+        self.stop(stop)
+    }
+
+    /// The rule that ended the run.
+    pub fn halted(&self) -> Option<String> {
+        std::fs::read_to_string(self.root.join(HALT)).ok().filter(|rule| !rule.is_empty())
+    }
+
     /// Whether the run is to end.
     pub fn stopped(&self) -> Option<SpoolStop> {
         let text = std::fs::read(self.root.join(STOP)).ok()?;
@@ -230,18 +283,26 @@ impl Spool {
     /// # Errors
     /// When the mark cannot be removed.
     pub fn go_on(&self) -> Result<(), SpoolFault> {
-        let path = self.root.join(STOP);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("remove", &path)(error)),
-            _ => Ok(()),
+        for path in [STOP, HALT].map(|name| self.root.join(name)) {
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed("remove", &path)(error)),
+                _ => {}
+            }
         }
+        Ok(())
     }
 
     /// Removes the folder and all that is in it.
     ///
     /// # Errors
     /// When something cannot be removed.
-    pub fn remove(self) -> Result<(), SpoolFault> {
+    pub fn remove(&self) -> Result<(), SpoolFault> {
+        for _ in 1..REMOVALS {
+            // A worker that ends may have made a file meanwhile.
+            if std::fs::remove_dir_all(&self.root).is_ok() {
+                return Ok(());
+            }
+        }
         std::fs::remove_dir_all(&self.root).map_err(failed("remove", &self.root))
     }
 }

@@ -30,7 +30,16 @@ pub struct WorkerIdentity {
     /// Jobs at once.
     pub width: usize,
     /// When it will be ended.
-    pub deadline: Option<Instant>,
+    pub deadline: Option<WorkerDeadline>,
+}
+
+/// When a worker's time is over.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkerDeadline {
+    /// From here on it takes no jobs.
+    pub drain: Instant,
+    /// Here it ends those that run.
+    pub end: Instant,
 }
 
 /// How a worker has ended.
@@ -101,16 +110,16 @@ impl Worker {
         WorkerBooks::new(Arc::clone(&self.books))
     }
 
-    /// Gives signs of life until the value is dropped, and passes on when the run is to stop.
+    /// Gives signs of life until the value is dropped, and passes on when the run is to stop or the worker's time is over.
     ///
     /// # Errors
     /// When no thread can be had.
     pub fn live(&self, stop: impl FnMut(SpoolStop) + Send + 'static) -> std::io::Result<Living> {
         let (ended, is_ended) = mpsc::channel();
-        let (spool, sign) = (Arc::clone(&self.spool), Arc::clone(&self.sign));
+        let (spool, sign, deadline) = (Arc::clone(&self.spool), Arc::clone(&self.sign), self.identity.deadline);
         let thread = std::thread::Builder::new()
             .name("alive".to_owned())
-            .spawn(move || give_signs(&spool, &sign, &is_ended, stop))?;
+            .spawn(move || give_signs(&spool, &sign, deadline, &is_ended, stop))?;
         Ok(Living { ended: Some(ended), thread: Some(thread) })
     }
 
@@ -118,7 +127,10 @@ impl Worker {
     pub fn end(self) -> WorkerEnd {
         let fault = lock(&self.books).close();
         let mut end = self.committer.end();
-        end.fault = fault.or(end.fault);
+        self.sign.remove();
+        // Whoever gathers removes a spool that has been done.
+        let is_there = self.spool.is_there();
+        end.fault = fault.or(end.fault).filter(|_| is_there);
         end
     }
 }
@@ -145,7 +157,23 @@ const SIGNS_A_LEASE: f64 = 6.0;
 /// Between looks for the wish to stop, at most.
 const LOOK: Duration = Duration::from_secs(1);
 
-fn give_signs(spool: &Spool, sign: &AliveSign, is_ended: &mpsc::Receiver<()>, mut stop: impl FnMut(SpoolStop)) {
+impl WorkerDeadline {
+    fn asks_for(self, now: Instant) -> Option<SpoolStop> {
+        match now {
+            now if now >= self.end => Some(SpoolStop::Now),
+            now if now >= self.drain => Some(SpoolStop::Drain),
+            _ => None,
+        }
+    }
+}
+
+fn give_signs(
+    spool: &Spool,
+    sign: &AliveSign,
+    deadline: Option<WorkerDeadline>,
+    is_ended: &mpsc::Receiver<()>,
+    mut stop: impl FnMut(SpoolStop),
+) {
     let between = Duration::from_secs_f64(spool.header().limits.lease_s / SIGNS_A_LEASE);
     let (mut touched, mut told) = (Instant::now(), None);
     while is_ended.recv_timeout(LOOK.min(between)) == Err(mpsc::RecvTimeoutError::Timeout) {
@@ -154,7 +182,7 @@ fn give_signs(spool: &Spool, sign: &AliveSign, is_ended: &mpsc::Receiver<()>, mu
             let _or_the_next = sign.touch();
             touched = Instant::now();
         }
-        let asked = spool.stopped();
+        let asked = spool.stopped().max(deadline.and_then(|deadline| deadline.asks_for(Instant::now())));
         if let Some(asked) = asked.filter(|_| asked != told) {
             told = Some(asked);
             stop(asked);

@@ -285,6 +285,14 @@ impl Journal {
         })
     }
 
+    /// Adds a whole line of another run's journal.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add(&mut self, line: &[u8]) -> io::Result<()> {
+        self.book.put(line)
+    }
+
     /// Notes what a job's group used after its end: when the last of it has ended, or at the end of the run.
     pub fn late(&mut self, leftover: &Leftover, still_run: &[Survivor]) -> io::Result<()> {
         let (late, spent) = (leftover.key.map(JobKey::text), SpentFields::of(&leftover.spent));

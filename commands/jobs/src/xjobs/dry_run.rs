@@ -82,7 +82,7 @@ fn quoted(word: &[u8]) -> String {
 }
 
 /// The next item, waiting for it.
-fn next(source: &mut JobSource) -> Result<Option<ListItem>, String> {
+pub fn next(source: &mut JobSource) -> Result<Option<ListItem>, String> {
     let mut buffer = vec![0; 64 << 10];
     loop {
         if let Some(item) = source.next_item().map_err(|fault| with_causes(&fault))? {

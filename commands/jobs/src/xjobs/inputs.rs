@@ -269,8 +269,8 @@ impl Input {
 
 /// A list that is open.
 pub struct List {
-    /// To be read.
-    pub source: Input,
+    /// To be read; none where jobs come in another way.
+    pub source: Option<Input>,
     /// What the plan calls it.
     pub name: String,
     /// Whether it never ends: a named pipe.
@@ -284,13 +284,13 @@ pub fn open(args: &XjobsArgs, words: &mut Words, syntax: Syntax) -> Result<List,
     if let Some(values) = words.values.take() {
         let total = values.total();
         let source = Input::Ready(JobSource::Made(values));
-        return Ok(List { source, name: "values of :::".to_owned(), is_server: false, total });
+        return Ok(List { source: Some(source), name: "values of :::".to_owned(), is_server: false, total });
     }
     let utility = if words.template.is_empty() { Utility::InTheList } else { Utility::Given };
     if let Some(path) = socket(args) {
         let until = if args.server.until_idle { ServeUntil::Idle } else { ServeUntil::Told };
         let source = Input::Socket { path: path.to_path_buf(), syntax, utility, until };
-        return Ok(List { source, name: quote(path), is_server: true, total: None });
+        return Ok(List { source: Some(source), name: quote(path), is_server: true, total: None });
     }
     if args.server.until_idle {
         return Err(usage("--until-idle needs a server on a socket (--listen)"));
@@ -304,11 +304,11 @@ pub fn open(args: &XjobsArgs, words: &mut Words, syntax: Syntax) -> Result<List,
     };
     if args.parallel.pipe {
         let source = Input::Ready(JobSource::Blocks(blocks(args), input));
-        return Ok(List { source, name, is_server, total: None });
+        return Ok(List { source: Some(source), name, is_server, total: None });
     }
     let total = if is_server { None } else { lines_in(&input, args) };
     let source = Input::Ready(JobSource::Stream(ListReader::new(syntax, utility), input));
-    Ok(List { source, name, is_server, total })
+    Ok(List { source: Some(source), name, is_server, total })
 }
 
 /// What a list without a name is called.

@@ -1,11 +1,12 @@
 //! What `mh xjobs` will do, decided before anything is done, each choice with its reason.
 //! Opens the list, since its kind decides; reads nothing from it but its number of lines.
 
-use super::inputs::{self, Input, List};
+use super::inputs::{self, Input, List, Words};
 use super::{Called, NAME, XjobsArgs, explain};
 use crew::plan::Plan;
 use jobs::classes::Classes;
 use jobs::halt::Halt;
+use jobs::list::Syntax;
 use jobs::results::ResultLayout;
 use jobs::run::{Asking, Discarded, EndStep, Errors, MemoryRule, OutputManner, OutputOrder, RunOptions, TimeLimit};
 use jobs::template::{Shell, Template};
@@ -35,10 +36,20 @@ pub struct Job {
 
 /// Makes the plan.
 pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, Failure> {
+    plan_with(context, args, called, &mut |words, syntax| inputs::open(args, words, syntax))
+}
+
+/// Makes the plan for a list that `open` opens.
+pub fn plan_with(
+    context: &Context,
+    args: &XjobsArgs,
+    called: Called,
+    open: &mut dyn FnMut(&mut Words, Syntax) -> Result<List, Failure>,
+) -> Result<Job, Failure> {
     let mut words = inputs::words(args, called)?;
     let (syntax, why_syntax) = inputs::syntax(args, &words.template, called);
     let (width, why_width) = width(context, args)?;
-    let list = inputs::open(args, &mut words, syntax.clone())?;
+    let list = open(&mut words, syntax.clone())?;
     if args.ask {
         let failure = |error: std::io::Error| Failure::Environment {
             command: NAME,
@@ -79,7 +90,7 @@ pub fn plan(context: &Context, args: &XjobsArgs, called: Called) -> Result<Job, 
     let List { source, name, is_server, total } = list;
     let facts = explain::Facts { why_width, syntax: &syntax, why_syntax, list_name: &name, is_server, total };
     let plan = explain::described(args, &options, &facts);
-    Ok(Job { plan, options, source: Some(source), total, list_name: name, called })
+    Ok(Job { plan, options, source, total, list_name: name, called })
 }
 
 /// A command line that does not go together.

@@ -77,7 +77,8 @@ impl JobTeller {
         if self.called == Called::OldName { Told::InOldWords } else { Told::Nothing }
     }
 
-    fn error(&self, fragment: &str) {
+    /// Says it at once.
+    pub fn error(&self, fragment: &str) {
         if self.level >= 1 {
             self.messages.error(NAME, fragment, &[]);
         }
@@ -103,16 +104,9 @@ impl JobTeller {
                 let text = format!("job {} was stopped: {}", job.number, command(job));
                 return self.messages.conclusion(NAME, &text);
             }
-            let again = if end.is_tried_again { "; it is tried again" } else { "" };
-            let how = match (end.outcome, end.ended.how) {
-                (JobOutcome::TimedOut, _) => {
-                    format!("it took longer than it may, {}", seconds_text(end.wall.as_secs_f64()))
-                }
-                (JobOutcome::OutputLost, _) => return,
-                (_, How::Exit(code)) => format!("exit code {code}"),
-                (_, How::Signal(signal)) => format!("ended by signal {signal}"),
-            };
-            self.messages.conclusion(NAME, &format!("job {} failed: {}: {how}{again}", job.number, command(job)));
+            if let Some(words) = end_words(job, end) {
+                self.messages.conclusion(NAME, &words);
+            }
         }
     }
 
@@ -155,6 +149,34 @@ impl JobTeller {
             };
             self.messages.conclusion(NAME, &what);
         }
+    }
+}
+
+/// How a job failed; none where that has been said otherwise.
+fn end_words(job: &JobView<'_>, end: &JobEnd) -> Option<String> {
+    let again = if end.is_tried_again { "; it is tried again" } else { "" };
+    let how = match (end.outcome, end.ended.how) {
+        (JobOutcome::TimedOut, _) => {
+            format!("it took longer than it may, {}", seconds_text(end.wall.as_secs_f64()))
+        }
+        (JobOutcome::OutputLost, _) => return None,
+        (_, How::Exit(code)) => format!("exit code {code}"),
+        (_, How::Signal(signal)) => format!("ended by signal {signal}"),
+    };
+    Some(format!("job {} failed: {}: {how}{again}", job.number, command(job)))
+}
+
+/// The words about a job that fails, for whoever says them elsewhere, and its number.
+pub fn failure_words(event: &RunEvent<'_>) -> Option<(u64, String)> {
+    match event {
+        RunEvent::Ended(job, end) if !matches!(end.outcome, JobOutcome::Ok | JobOutcome::Stopped) => {
+            Some((job.number, end_words(job, end)?))
+        }
+        RunEvent::NotStarted(number, words, fault) => {
+            let job = JobView { number: *number, words, attempt: 1 };
+            Some((*number, format!("could not start job {number}: {}: {}", command(&job), with_causes(*fault))))
+        }
+        _ => None,
     }
 }
 

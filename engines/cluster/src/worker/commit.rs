@@ -3,6 +3,7 @@
 
 use super::WorkerEnd;
 use super::books::Committed;
+use crate::gather::WORKER_ENDED;
 use crate::part::chunk_name;
 use crate::spool::{Spool, SpoolFault, failed};
 use std::fs::File;
@@ -70,6 +71,8 @@ fn publish_all(spool: &Spool, worker: &str, mut news: File, commits: &Receiver<C
             let _it_is_us = rustix::process::kill_process(own, rustix::process::Signal::INT);
         }
     }
+    // Whoever gathers need not wait for a lease.
+    let _as_good_as_dead = news.write_all(format!("{WORKER_ENDED}\n").as_bytes());
     end
 }
 

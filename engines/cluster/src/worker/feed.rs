@@ -33,6 +33,8 @@ pub struct ChunkFeed {
     claims: Claims,
     books: Arc<Mutex<ChunkBooks>>,
     jobs: VecDeque<Spec>,
+    /// Jobs of chunks that have not ended.
+    outstanding: usize,
     timer: OwnedFd,
     /// Nothing is claimed until the timer rings.
     waits: bool,
@@ -56,13 +58,14 @@ impl ChunkFeed {
             claims,
             books,
             jobs: VecDeque::new(),
+            outstanding: 0,
             timer,
             waits: false,
             pause: FIRST_PAUSE,
             idle_since: None,
             is_over: false,
             width: identity.width,
-            deadline: identity.deadline,
+            deadline: identity.deadline.map(|deadline| deadline.drain),
         })
     }
 
@@ -78,9 +81,8 @@ impl ChunkFeed {
     }
 
     fn has_room(&self) -> bool {
-        let books = lock(&self.books);
-        let is_short = books.usual().is_none_or(|usual| usual < SHORT);
-        books.outstanding() < if is_short { 2 * self.width } else { self.width }
+        let is_short = lock(&self.books).usual().is_none_or(|usual| usual < SHORT);
+        self.outstanding < if is_short { 2 * self.width } else { self.width }
     }
 
     /// Whether one more job is likely to end before the worker is ended.
@@ -103,6 +105,7 @@ impl ChunkFeed {
                 };
                 let left = left_of(self.spool.chunk(chunk)?, &earlier);
                 lock(&self.books).open(chunk, attempt, earlier, &left);
+                self.outstanding += left.len();
                 self.jobs.extend(left);
             }
             NextChunk::Hopeless { chunk, attempt } => {
@@ -117,7 +120,7 @@ impl ChunkFeed {
 
     /// Others have what there is. One of them may die, but for longer than a lease nobody waits: cores of a cluster are others' too.
     fn wait(&mut self, more_follows: bool) {
-        let is_idle = lock(&self.books).outstanding() == 0;
+        let is_idle = self.outstanding == 0;
         let since = *self.idle_since.get_or_insert_with(Instant::now);
         let lease = Duration::from_secs_f64(self.spool.header().limits.lease_s);
         self.is_over = is_idle && !more_follows && since.elapsed() > lease + PAUSE_MAX;
@@ -177,8 +180,9 @@ impl JobFeed for ChunkFeed {
     }
 
     fn job_ended(&mut self, _number: u64, _is_success: bool) {
-        // There may be room now; the end is in the books a little later.
-        if !self.waits {
+        self.outstanding -= 1;
+        // There may be room now.
+        if !self.waits && self.jobs.is_empty() {
             self.ring_after(Duration::ZERO);
         }
     }

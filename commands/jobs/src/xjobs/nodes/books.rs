@@ -1,0 +1,82 @@
+//! The journal of a run on many machines: the lines of all workers about results that count, added to the user's own, so that `--resume`
+//! works here and there. Which chunks have been printed and which are in the journal is noted in the spool, for a run that goes on.
+
+use super::super::NAME;
+use cluster::part::Part;
+use cluster::spool::Spool;
+use jobs::journal::Journal;
+use mh_kit::failure::{Failure, with_causes};
+use serde::Deserialize;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use terminal::quote;
+
+/// Chunks of which something has been done, a number a line.
+pub struct ChunkNotes {
+    file: File,
+    noted: HashSet<u32>,
+}
+
+impl ChunkNotes {
+    /// Reads them, and goes on.
+    pub fn open(spool: &Spool, name: &str) -> Result<Self, Failure> {
+        let path = spool.root().join(name);
+        let failure = |error: io::Error| Failure::Environment {
+            command: NAME,
+            message: format!("note in {} what was done: {}", quote(&path), with_causes(&error)),
+        };
+        let file = File::options().create(true).append(true).read(true).open(&path).map_err(failure)?;
+        let mut noted = HashSet::new();
+        for line in BufReader::new(&file).lines() {
+            noted.extend(line.map_err(failure)?.parse::<u32>().ok());
+        }
+        Ok(Self { file, noted })
+    }
+
+    pub fn has(&self, chunk: u32) -> bool {
+        self.noted.contains(&chunk)
+    }
+
+    pub fn note(&mut self, chunk: u32) -> io::Result<()> {
+        self.noted.insert(chunk);
+        self.file.write_all(format!("{chunk}\n").as_bytes())
+    }
+}
+
+/// The lines of a worker's journal, as far as they tell whose they are.
+#[derive(Deserialize)]
+struct AnyLine {
+    job: Option<u64>,
+}
+
+/// Adds to `journal` what workers noted about the jobs of these parts, each by the worker whose result counts.
+pub fn merge(spool: &Spool, parts: &[Part], journal: &mut Journal) -> io::Result<()> {
+    let mut jobs_of: HashMap<&str, HashSet<u64>> = HashMap::new();
+    for result in parts.iter().flat_map(|part| &part.results) {
+        jobs_of.entry(result.worker.as_str()).or_default().insert(result.job);
+    }
+    let mut workers: Vec<(&str, HashSet<u64>)> = jobs_of.into_iter().filter(|(worker, _)| !worker.is_empty()).collect();
+    workers.sort_unstable_by_key(|(worker, _)| worker.to_owned());
+    for (worker, jobs) in workers {
+        merge_one(&spool.path("journal", &format!("{worker}.jsonl")), &jobs, journal)?;
+    }
+    Ok(())
+}
+
+fn merge_one(path: &Path, jobs: &HashSet<u64>, journal: &mut Journal) -> io::Result<()> {
+    let mut reader = BufReader::new(File::open(path)?);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        reader.read_until(b'\n', &mut line)?;
+        if !line.ends_with(b"\n") {
+            return Ok(());
+        }
+        let is_wanted = |line: AnyLine| line.job.is_some_and(|job| jobs.contains(&job));
+        if serde_json::from_slice(&line).is_ok_and(is_wanted) {
+            journal.add(&line)?;
+        }
+    }
+}

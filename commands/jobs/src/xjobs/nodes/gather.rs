@@ -1,0 +1,414 @@
+//! Gathering: prints what workers publish, in the order of the list or as it comes, keeps counts and books, and has new workers started where
+//! some have gone and work is left.
+
+use super::super::plan::Job;
+use super::super::{Called, NAME, XjobsArgs, begin, command, inputs, plan, report};
+use super::books::{ChunkNotes, merge};
+use super::shown::{self, NodeTally};
+use super::spool_failure;
+use super::submit::Crowd;
+use clap::FromArgMatches;
+use cluster::alive::workers_seen;
+use cluster::gather::{Gatherer, OutputFault};
+use cluster::part::{JobResult, Part};
+use cluster::spool::{Spool, SpoolStop};
+use jobs::halt::{EndCounts, Halt, HaltManner};
+use jobs::journal::{JobOutcome, Journal};
+use jobs::run::FinishedRun;
+use mh_kit::context::Context;
+use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::report::counted;
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use sys::signals::{ENDING, SignalSet, die_by, number};
+
+/// Between looks at the spool: short while results come, longer while none do.
+const PAUSE: Duration = Duration::from_millis(20);
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+
+/// Once jobs were ended, workers are waited for so long.
+const ENDS_WITHIN: Duration = Duration::from_secs(15);
+
+/// The wish to end, and how far it goes.
+#[derive(Debug, Default)]
+pub struct EndWish {
+    signal: AtomicI32,
+    /// 1: drained, 2: ended.
+    level: AtomicU32,
+}
+
+/// Attends to signals on a thread of its own, so that a slow reader keeps nobody from ending the run. To be called before other threads.
+pub fn attend(
+    context: &Context,
+    spool: &Arc<Spool>,
+    crowd: &Arc<Mutex<Option<Crowd>>>,
+) -> Result<Arc<EndWish>, Failure> {
+    let failure = |error: io::Error| mh_kit::context::signal_failure(error);
+    let signals = SignalSet::hold_back(ENDING).map_err(failure)?;
+    let wish = Arc::new(EndWish::default());
+    let (told, spool, crowd, messages) =
+        (Arc::clone(&wish), Arc::clone(spool), Arc::clone(crowd), context.messages.clone());
+    let attend = move || {
+        while let Ok(signal) = signals.wait() {
+            if signal == number::SIGHUP {
+                let [_, attach] = shown::goes_on(spool.root());
+                messages.conclusion(NAME, &format!("the run goes on without this terminal: {attach}"));
+                die_by(signal);
+            }
+            let interrupts = told.level.load(Ordering::SeqCst);
+            let _first_one_counts = told.signal.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
+            match (signal, interrupts) {
+                (number::SIGINT, 0) => {
+                    told.level.store(1, Ordering::SeqCst);
+                    let _or_the_next = spool.stop(SpoolStop::Drain);
+                    messages.conclusion(
+                        NAME,
+                        "no more jobs start; those that run end by themselves (the next interrupt ends them)",
+                    );
+                }
+                (_, 0 | 1) => {
+                    told.level.store(2, Ordering::SeqCst);
+                    let _or_the_engine = spool.stop(SpoolStop::Now);
+                    messages.conclusion(NAME, "ending the jobs that run");
+                    if let Some(crowd) = crowd.lock().as_mut() {
+                        crowd.cancel();
+                    }
+                }
+                _ => die_by(signal),
+            }
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(attend).map_err(failure)?;
+    Ok(wish)
+}
+
+impl EndWish {
+    fn signal(&self) -> Option<i32> {
+        Some(self.signal.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
+    }
+
+    fn level(&self) -> u32 {
+        self.level.load(Ordering::SeqCst)
+    }
+}
+
+/// Results in the order of the list.
+#[derive(Default)]
+struct InOrder {
+    /// Jobs whose turn is still to come.
+    numbers: VecDeque<u64>,
+    waiting: BTreeMap<u64, JobResult>,
+}
+
+/// What is gathered with.
+pub struct Gathering {
+    spool: Arc<Spool>,
+    gatherer: Gatherer,
+    crowd: Arc<Mutex<Option<Crowd>>>,
+    wish: Arc<EndWish>,
+    tally: Arc<NodeTally>,
+    in_order: Option<InOrder>,
+    gathered: ChunkNotes,
+    halt: Option<Halt>,
+    ran: FinishedRun,
+    parts: Vec<Part>,
+    keeps_parts: bool,
+    left_out_before: u64,
+    begun: Instant,
+}
+
+/// What was found about workers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    GoOn,
+    Over,
+}
+
+impl Gathering {
+    /// Begins. Chunks that were printed by an earlier submission are left out unless `again`.
+    pub fn new(
+        spool: Arc<Spool>,
+        job: &Job,
+        crowd: Arc<Mutex<Option<Crowd>>>,
+        wish: Arc<EndWish>,
+        again: bool,
+    ) -> Result<Self, Failure> {
+        let gathered = ChunkNotes::open(&spool, "gathered")?;
+        let mut gathering = Self {
+            gatherer: Gatherer::new(Arc::clone(&spool)),
+            crowd,
+            wish,
+            tally: Arc::default(),
+            in_order: None,
+            gathered,
+            halt: job.options.halt,
+            ran: FinishedRun::default(),
+            parts: Vec::new(),
+            keeps_parts: false,
+            left_out_before: 0,
+            begun: Instant::now(),
+            spool,
+        };
+        if job.options.order == jobs::run::OutputOrder::AsListed {
+            gathering.in_order = Some(gathering.order(again)?);
+        }
+        if !again {
+            gathering.pass_over_gathered()?;
+        }
+        Ok(gathering)
+    }
+
+    /// The numbers of all jobs whose turn is to come.
+    fn order(&self, again: bool) -> Result<InOrder, Failure> {
+        let mut numbers = Vec::new();
+        for chunk in (0..self.spool.header().chunks).filter(|chunk| again || !self.gathered.has(*chunk)) {
+            let jobs = self.spool.chunk(chunk).map_err(|fault| spool_failure(&fault))?;
+            numbers.extend(jobs.iter().map(|spec| spec.number));
+        }
+        numbers.sort_unstable();
+        Ok(InOrder { numbers: numbers.into(), waiting: BTreeMap::new() })
+    }
+
+    fn pass_over_gathered(&mut self) -> Result<(), Failure> {
+        let mut parts = Vec::new();
+        self.gatherer.sweep(&mut parts).map_err(|fault| spool_failure(&fault))?;
+        for part in parts {
+            match self.gathered.has(part.chunk) {
+                true => self.ran.left_out += part.results.len() as u64,
+                false => self.take(part)?,
+            }
+        }
+        self.tally.ended.fetch_add(self.ran.left_out, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Jobs that an earlier run has done by its journal.
+    pub fn left_out_before(&mut self, count: u64) {
+        self.ran.left_out += count;
+        self.left_out_before = count;
+    }
+
+    /// Whether nothing is left to be done.
+    pub fn is_complete(&self) -> bool {
+        self.gatherer.is_complete()
+    }
+
+    /// Until every chunk is done, or the run is ended.
+    pub fn run(mut self, context: &Context, args: &XjobsArgs, journal: Option<Journal>) -> Result<Outcome, Failure> {
+        self.keeps_parts = journal.is_some();
+        let total = self.spool.header().jobs;
+        let progress = shown::progress(context, &self.tally, total, args.plain);
+        let (mut pause, mut ended) = (PAUSE, None);
+        let outcome = loop {
+            let parts = match self.gatherer.poll() {
+                Ok(parts) => parts,
+                Err(fault) => break Err(spool_failure(&fault)),
+            };
+            pause = if parts.is_empty() { (pause * 5 / 4).min(PAUSE_MAX) } else { PAUSE };
+            if let Err(failure) = parts.into_iter().try_for_each(|part| self.take(part)) {
+                break Err(failure);
+            }
+            if self.gatherer.is_complete() || self.look_at_workers(context) == Standing::Over {
+                break Ok(());
+            }
+            if self.wish.level() == 2 && ended.get_or_insert_with(Instant::now).elapsed() > ENDS_WITHIN {
+                break Ok(());
+            }
+            std::thread::sleep(pause);
+        };
+        drop(progress);
+        if let Err(failure) = outcome {
+            let _nobody_reads_it = self.spool.stop(SpoolStop::Now);
+            return Err(failure);
+        }
+        self.finish(context, args, journal)
+    }
+
+    fn look_at_workers(&mut self, context: &Context) -> Standing {
+        let alive = workers_seen(self.spool.root(), self.spool.lease());
+        self.tally.workers.store(u64::from(alive), Ordering::Relaxed);
+        let mut crowd = self.crowd.lock();
+        let Some(crowd) = crowd.as_mut() else {
+            // Somebody else has started them.
+            return if alive == 0 { Standing::Over } else { Standing::GoOn };
+        };
+        let is_ending = self.wish.level() > 0 || self.spool.stopped().is_some();
+        let goes_on = crowd.look(context, &self.gatherer, &self.tally, alive, is_ending);
+        if goes_on { Standing::GoOn } else { Standing::Over }
+    }
+
+    fn take(&mut self, part: Part) -> Result<(), Failure> {
+        if self.tally.first_ns.load(Ordering::Relaxed) == 0 {
+            self.tally.first_ns.store(self.begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+        for result in &part.results {
+            match result.outcome {
+                JobOutcome::Ok => self.ran.counts.succeeded += 1,
+                _ => self.ran.counts.failed += 1,
+            }
+            self.tally.failed.store(self.ran.counts.failed, Ordering::Relaxed);
+            self.tally.ended.fetch_add(1, Ordering::Relaxed);
+        }
+        match &mut self.in_order {
+            None => part.results.iter().try_for_each(|result| self.print(result))?,
+            Some(order) => {
+                order.waiting.extend(part.results.iter().map(|result| (result.job, result.clone())));
+                self.print_in_turn()?;
+            }
+        }
+        self.gathered.note(part.chunk).map_err(|error| note_failure(&error))?;
+        if self.keeps_parts {
+            self.parts.push(part);
+        }
+        self.consider_halting()
+    }
+
+    fn print_in_turn(&mut self) -> Result<(), Failure> {
+        while let Some(order) = &mut self.in_order
+            && let Some(next) = order.numbers.front()
+            && let Some(result) = order.waiting.remove(next)
+        {
+            order.numbers.pop_front();
+            self.print(&result)?;
+        }
+        Ok(())
+    }
+
+    /// Prints what a job printed, and what is to be said about it.
+    fn print(&mut self, result: &JobResult) -> Result<(), Failure> {
+        let outputs: [&mut dyn Write; 2] = [&mut io::stdout().lock(), &mut io::stderr().lock()];
+        for (stream, to) in outputs.into_iter().enumerate() {
+            let copied = self.gatherer.copy(result, stream, to);
+            match copied.and_then(|()| to.flush().map_err(OutputFault::Write)) {
+                Ok(()) => {}
+                Err(OutputFault::Write(error)) if error.kind() == ErrorKind::BrokenPipe && stream == 0 => {
+                    return Err(Failure::BrokenPipe);
+                }
+                // Who closes standard error wants none of it.
+                Err(OutputFault::Write(_)) if stream == 1 => {}
+                Err(fault @ OutputFault::Write(_)) => {
+                    return Err(Failure::Environment { command: NAME, message: with_causes(&fault) });
+                }
+                Err(fault) => {
+                    self.ran.is_incomplete = true;
+                    let text = format!("{NAME}: could not print job {}: {}\n", result.job, with_causes(&fault));
+                    let _nobody_reads_it = to.write_all(text.as_bytes());
+                }
+            }
+        }
+        let node = result.worker.split('-').nth(1).unwrap_or("?");
+        for text in &result.said {
+            let _nobody_reads_it = writeln!(io::stderr().lock(), "{NAME}: {} (on {node})", terminal::printable(text));
+        }
+        Ok(())
+    }
+
+    fn consider_halting(&mut self) -> Result<(), Failure> {
+        let (counts, total) = (self.ran.counts, self.spool.header().jobs);
+        if self.ran.halted.is_none()
+            && let Some(rule) = self.halt.filter(|rule| rule.is_met(counts, Some(total)))
+        {
+            self.ran.halted = Some(rule);
+            let stop = if rule.manner == HaltManner::Now { SpoolStop::Now } else { SpoolStop::Drain };
+            self.spool.halt(&rule.to_string(), stop).map_err(|fault| spool_failure(&fault))?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, context: &Context, args: &XjobsArgs, journal: Option<Journal>) -> Result<Outcome, Failure> {
+        // Those that would be printed first may never be.
+        if let Some(order) = self.in_order.take() {
+            order.waiting.values().try_for_each(|result| self.print(result))?;
+        }
+        let unfinished = self.gatherer.unfinished().map_err(|fault| spool_failure(&fault))?;
+        let in_part: u64 = unfinished.iter().map(|part| part.results.len() as u64).sum();
+        if let Some(mut journal) = journal {
+            merge(&self.spool, &self.parts, &mut journal).and_then(|()| journal.finish()).map_err(|error| {
+                Failure::Environment { command: NAME, message: format!("add to the journal: {}", with_causes(&error)) }
+            })?;
+        }
+        let EndCounts { succeeded, failed } = self.ran.counts;
+        let known = succeeded + failed + self.ran.left_out - self.left_out_before;
+        let missing = self.spool.header().jobs.saturating_sub(known);
+        (self.ran.dropped, self.ran.stopped_by) = (missing, self.wish.signal());
+        let is_complete = self.gatherer.is_complete();
+        self.ran.is_incomplete |= !is_complete && self.ran.halted.is_none();
+        if args.total_time {
+            let seconds = self.begun.elapsed().as_secs_f64();
+            context.messages.conclusion(NAME, &format!("{} jobs in {seconds:.3} sec.", succeeded + failed));
+        }
+        if !is_complete {
+            let halted = self.spool.halted().map(|rule| format!("--halt {rule} is met; ")).unwrap_or_default();
+            let partly = match in_part {
+                0 => String::new(),
+                count => format!(
+                    " ({} of unfinished chunks have ended: they are printed when it goes on)",
+                    counted(count, "job")
+                ),
+            };
+            let text = format!("{halted}{} not done{partly}", counted(missing, "job"));
+            context.messages.conclusion(NAME, &text);
+            shown::goes_on(self.spool.root()).iter().for_each(|hint| context.messages.conclusion(NAME, hint));
+        }
+        report::conclude(context, &self.ran);
+        self.conclude(args, is_complete)
+    }
+
+    fn conclude(self, args: &XjobsArgs, is_complete: bool) -> Result<Outcome, Failure> {
+        let Self { spool, gatherer, crowd, ran, .. } = self;
+        if let Some(crowd) = crowd.lock().take() {
+            crowd.let_go();
+        }
+        drop(gatherer);
+        let is_ours_alone = args.nodes.on.is_some() && args.nodes.spool.is_none();
+        if is_complete && is_ours_alone {
+            spool.remove().map_err(|fault| spool_failure(&fault))?;
+        }
+        if let Some(signal) = ran.stopped_by {
+            die_by(signal);
+        }
+        // COMPAT: what --halt waited for counts, not what else failed.
+        let is_well = ran.halted.is_some_and(|rule| rule.is_for_success()) || ran.counts.failed == 0;
+        Ok(if is_well && !ran.is_incomplete { Outcome::Done } else { Outcome::Partial })
+    }
+}
+
+fn note_failure(error: &io::Error) -> Failure {
+    Failure::Environment {
+        command: NAME,
+        message: format!("note in the spool what was printed: {}", with_causes(error)),
+    }
+}
+
+/// `--attach SPOOL`: with the options of whoever submitted it.
+pub fn attach(context: &mut Context, own: &XjobsArgs, root: &Path) -> Result<Outcome, Failure> {
+    let root = root.canonicalize().map_err(|error| Failure::Environment {
+        command: NAME,
+        message: format!("find {}: {}", terminal::quote(root), with_causes(&error)),
+    })?;
+    let spool = Arc::new(Spool::open(&root).map_err(|fault| spool_failure(&fault))?);
+    let words = spool.header().argv.iter().map(|word| OsString::from_vec(word.0.clone()));
+    let matches = command().try_get_matches_from([OsString::from("xjobs")].into_iter().chain(words));
+    let mut args =
+        XjobsArgs::from_arg_matches(&matches.map_err(Failure::CommandLine)?).map_err(Failure::CommandLine)?;
+    args.plain |= own.plain;
+    args.keep_order |= own.keep_order;
+    args.journal = own.journal.clone().or(args.journal);
+    // The spool is whose it was.
+    args.nodes.on = None;
+    let job = plan::plan_with(context, &args, Called::Mh, &mut |_, _| {
+        Ok(inputs::List { source: None, name: "the spool".to_owned(), is_server: false, total: None })
+    })?;
+    let crowd = Arc::new(Mutex::new(None));
+    let wish = attend(context, &spool, &crowd)?;
+    let books = begin::open_books(context, &args, &job.options.template)?;
+    let gathering = Gathering::new(spool, &job, crowd, wish, true)?;
+    gathering.run(context, &args, books.journal)
+}

@@ -1,0 +1,57 @@
+//! The whole list before anything runs: it is cut, so its end must be known. LIMIT: it is held in memory, some 150 bytes a job and its words.
+
+use super::super::plan::Job;
+use super::super::{NAME, dry_run};
+use jobs::journal::{EarlierEnd, JournalDone};
+use jobs::key::Keys;
+use jobs::list::ListItem;
+use jobs::spec::Spec;
+use jobs::template::JobPosition;
+use mh_kit::failure::Failure;
+use std::collections::HashSet;
+
+/// Reads the list to its end. A line that cannot be read is an error before anything has run.
+pub fn read(job: &mut Job) -> Result<Vec<ListItem>, Failure> {
+    let mut source = job.source.take().expect("a plan has a source, and it is taken once").open()?;
+    let mut items = Vec::new();
+    loop {
+        match dry_run::next(&mut source) {
+            Ok(Some(item)) => items.push(item),
+            Ok(None) => return Ok(items),
+            Err(message) => {
+                let message = format!("read {}: {message}; nothing was run", job.list_name);
+                return Err(Failure::Environment { command: NAME, message });
+            }
+        }
+    }
+}
+
+/// Takes out jobs that an earlier run has done; who waited for one that succeeded need not. How many those were.
+pub fn leave_out(job: &Job, items: &mut Vec<ListItem>, done: &mut JournalDone) -> u64 {
+    let keys = Keys::new(&job.options.directory, &job.options.defaults);
+    let (before, mut well) = (items.len(), HashSet::new());
+    items.retain(|item| {
+        let ListItem::Job(spec) = item else { return true };
+        let earlier = done.takes_out(key_of(job, &keys, spec));
+        if earlier == Some(EarlierEnd::Succeeded) {
+            well.extend(spec.more.as_ref().and_then(|more| more.id.clone()));
+        }
+        earlier.is_none()
+    });
+    for item in items.iter_mut() {
+        if let ListItem::Job(Spec { more: Some(more), .. }) = item {
+            more.after.retain(|name| !well.contains(name));
+        }
+    }
+    (before - items.len()) as u64
+}
+
+/// What a job is known by. The slot is where it happens to run.
+pub fn key_of(job: &Job, keys: &Keys, spec: &Spec) -> jobs::key::JobKey {
+    let template = &job.options.template;
+    let slot = if template.names_slot() { 0 } else { 1 };
+    let is_for_shell = spec.more.as_ref().is_some_and(|more| more.is_for_shell);
+    let place = JobPosition { number: spec.number, slot };
+    // Words of a list have no NUL, so composing them cannot fail.
+    keys.of(spec, &template.compose(&spec.words, place, is_for_shell).unwrap_or_default())
+}

@@ -1,0 +1,228 @@
+//! Submitting: the list is read and cut, the spool made, workers started. What follows is `gather`.
+
+mod crowd;
+
+pub use crowd::Crowd;
+
+use super::super::plan::{Job, plan, usage};
+use super::super::{Called, NAME, XjobsArgs, begin};
+use super::gather::{Gathering, attend};
+use super::list;
+use super::spool_failure;
+use super::target::Target;
+use cluster::cut::{CutList, cut};
+use cluster::spool::{MadeSpool, Spool, SpoolHeader, SpoolLimits, digest};
+use cluster::starter::{EngineLimits, LocalStarter, SlurmStarter, SshStarter, Starter, StarterFault, WorkerRequest};
+use cluster::text::ByteText;
+use jobs::journal::Journal;
+use jobs::list::ListItem;
+use mh_kit::context::{Context, variable};
+use mh_kit::failure::{Failure, Outcome, with_causes};
+use mh_kit::report::counted;
+use parking_lot::Mutex;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// LIMIT: workers that are asked for where nobody says how many.
+const USUAL_MAX: u32 = 16;
+
+/// A list that has been read and cut for an engine.
+struct Submission {
+    starter: Box<dyn Starter>,
+    limits: EngineLimits,
+    workers: u32,
+    cores: Option<u32>,
+    list: CutList,
+    digest: String,
+    left_out: u64,
+    journal: Option<Journal>,
+}
+
+/// Runs the list on the engine that was asked for.
+pub fn submit(context: &mut Context, args: XjobsArgs, called: Called) -> Result<Outcome, Failure> {
+    let target = Target::parse(args.nodes.on.as_deref().unwrap_or_default())?;
+    refuse(&args, called, context)?;
+    let mut job = plan(context, &args, called)?;
+    let submission = prepare(context, &args, &mut job, &target)?;
+    if args.explain {
+        explain(&mut job, &args, &submission, context);
+        mh_kit::report::show_plan(context, &job.plan, args.report)?;
+        return Ok(Outcome::Done);
+    }
+    carry_out(context, &args, &job, submission)
+}
+
+/// Options that mean something on one machine alone.
+fn refuse(args: &XjobsArgs, called: Called, context: &Context) -> Result<(), Failure> {
+    let refused = |option: &str, why: &str| Err(usage(format!("{option} does not go with --on: {why}")));
+    match () {
+        () if called == Called::OldName || context.words.is_empty() => Err(usage("--on is for mh xjobs")),
+        () if args.server.listen.is_some() => refused("--listen", "a list is cut as a whole, a server's never ends"),
+        () if args.ask => refused("-p", "nobody can be asked on another machine"),
+        () if args.ungroup => refused("-u", "outputs come through the spool"),
+        () if args.line_buffer => refused("--line-buffer", "outputs come through the spool, a job at a time"),
+        () if args.parallel.joblog.is_some() => refused("--joblog", "--journal has all workers' jobs"),
+        () if args.dry_run => refused("--dry-run", "without --on it prints the same commands"),
+        () => Ok(()),
+    }
+}
+
+fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &Target) -> Result<Submission, Failure> {
+    if job.options.defaults.stdout.is_some() || job.options.defaults.stderr.is_some() {
+        return Err(usage("a redirection of all jobs does not go with --on: redirect mh xjobs itself, or each job"));
+    }
+    let (mut starter, workers, cores) = starter_of(context, args, target)?;
+    let limits = starter.limits().map_err(|fault| engine_failure(&fault))?;
+    let mut items = list::read(job)?;
+    let directory = job.options.directory.as_os_str().as_bytes();
+    let words = args.utility.iter().map(|word| word.as_bytes()).chain(std::iter::once(directory));
+    let digest = digest(words, &items);
+    let books = begin::open_books(context, args, &job.options.template)?;
+    let left_out = books.done.map_or(0, |mut done| list::leave_out(job, &mut items, &mut done));
+    let count = items.iter().filter(|item| matches!(item, ListItem::Job(_))).count() as u64;
+    let usual = limits.nodes.unwrap_or(1).clamp(1, USUAL_MAX);
+    let workers = workers.unwrap_or(usual).min(u32::try_from(count).unwrap_or(u32::MAX)).max(1);
+    let workers = limits.workers_max.map_or(workers, |most| workers.min(most));
+    let list = cut(items, workers, |_| None);
+    Ok(Submission { starter, limits, workers, cores, list, digest, left_out, journal: books.journal })
+}
+
+/// The starter, how many workers it is asked for, and cores for each.
+fn starter_of(
+    context: &Context,
+    args: &XjobsArgs,
+    target: &Target,
+) -> Result<(Box<dyn Starter>, Option<u32>, Option<u32>), Failure> {
+    let path = variable("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let (nodes, cores) = (args.nodes.nodes, args.nodes.cores);
+    Ok(match target {
+        Target::Slurm(partition) => (Box::new(SlurmStarter), nodes, cores),
+        Target::Ssh(hosts) => {
+            let count = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
+            (Box::new(SshStarter), nodes.or(Some(count)), cores)
+        }
+        Target::Local(count) => {
+            let share = u32::try_from(context.machine.hands_allowed()).unwrap_or(1) / count;
+            (Box::new(LocalStarter::new()), Some(*count), cores.or(Some(share.max(1))))
+        }
+        Target::Auto => return Err(usage("--on auto is not there yet")),
+    })
+}
+
+fn engine_failure(fault: &StarterFault) -> Failure {
+    let hint = match fault {
+        StarterFault::NotFound { .. } => "; --on local:N starts workers on this machine",
+        _ => "",
+    };
+    Failure::Environment { command: NAME, message: format!("start workers: {}{hint}", with_causes(fault)) }
+}
+
+fn explain(job: &mut Job, args: &XjobsArgs, submission: &Submission, _context: &Context) {
+    let Submission { starter, workers, list, cores, .. } = submission;
+    let request = request(args, submission, Path::new("SPOOL"), "ID");
+    let cores = cores.map_or("the node's cores".to_owned(), |cores| counted(u64::from(cores), "core"));
+    job.plan.choose("workers", format!("{workers} by {}", starter.name()), format!("{cores} each"));
+    let chunks = list.chunks.len() as u64;
+    let generations = list.generations.len();
+    let stages = if generations > 1 { format!(", {generations} stages by %%") } else { String::new() };
+    job.plan.choose(
+        "chunks",
+        format!("{}{stages}", counted(chunks, "chunk")),
+        "workers take the next one as they have room",
+    );
+    if list.largest_group > 1 {
+        let why = "they wait for each other (after), so one worker runs them";
+        job.plan.choose("together", counted(list.largest_group as u64, "job"), why);
+    }
+    job.plan.choose("asked", starter.shown(&request), "the engine starts workers; who is done is in the spool");
+}
+
+fn request(args: &XjobsArgs, submission: &Submission, spool: &Path, id: &str) -> WorkerRequest {
+    let words = args.nodes.engine_args.as_deref().unwrap_or_default();
+    WorkerRequest {
+        program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("mh")),
+        spool: spool.to_owned(),
+        run_id: id.to_owned(),
+        first: 0,
+        workers: submission.workers,
+        cores: submission.cores,
+        time: args.nodes.time,
+        engine_args: words.split_whitespace().map(Into::into).collect(),
+        name: "mh-xjobs".to_owned(),
+    }
+}
+
+/// A name for a run that no other has.
+fn new_id() -> String {
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or(Duration::ZERO);
+    format!("{:x}-{:x}", now.as_nanos(), std::process::id())
+}
+
+fn carry_out(
+    context: &mut Context,
+    args: &XjobsArgs,
+    job: &Job,
+    mut submission: Submission,
+) -> Result<Outcome, Failure> {
+    if submission.list.chunks.is_empty() && args.nodes.spool.is_none() {
+        return Ok(Outcome::Done);
+    }
+    let spool = Arc::new(spool(context, args, job, &mut submission)?);
+    let crowd = Arc::new(Mutex::new(None));
+    let wish = attend(context, &spool, &crowd)?;
+    let mut gathering = Gathering::new(Arc::clone(&spool), job, Arc::clone(&crowd), wish, false)?;
+    gathering.left_out_before(submission.left_out);
+    if !gathering.is_complete() {
+        let request = request(args, &submission, spool.root(), &spool.header().id);
+        let mut workers = Crowd::new(submission.starter, request);
+        workers.start(context).map_err(|fault| {
+            if args.nodes.spool.is_none() {
+                let _it_is_ours = std::fs::remove_dir_all(spool.root());
+            }
+            engine_failure(&fault)
+        })?;
+        *crowd.lock() = Some(workers);
+    }
+    gathering.run(context, args, submission.journal)
+}
+
+/// Makes the spool, or finds the one of the same list.
+fn spool(context: &Context, args: &XjobsArgs, job: &Job, submission: &mut Submission) -> Result<Spool, Failure> {
+    let id = new_id();
+    let root = args.nodes.spool.clone().unwrap_or_else(|| job.options.directory.join(format!(".mh-xjobs-{id}")));
+    let list = std::mem::take(&mut submission.list);
+    let bytes = |word: std::ffi::OsString| ByteText(word.into_vec());
+    let header = SpoolHeader {
+        format: SpoolHeader::FORMAT,
+        id,
+        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        submitted: SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64()),
+        directory: ByteText(job.options.directory.as_os_str().as_bytes().to_vec()),
+        argv: context.words.iter().cloned().map(bytes).collect(),
+        environment: job.options.environment.iter().map(ByteText::from).collect(),
+        digest: submission.digest.clone(),
+        jobs: 0,
+        chunks: 0,
+        generations: list.generations,
+        limits: SpoolLimits {
+            workers: submission.workers,
+            cores: submission.cores,
+            time_s: args.nodes.time.map(|time| time.as_secs_f64()),
+            lease_s: args.nodes.lease.as_secs_f64().max(0.1),
+        },
+    };
+    let made = Spool::make(&root, header, list.chunks).map_err(|fault| spool_failure(&fault))?;
+    match made {
+        MadeSpool::New(spool) => Ok(spool),
+        MadeSpool::Old(spool) if spool.header().digest == submission.digest => {
+            spool.go_on().map_err(|fault| spool_failure(&fault))?;
+            Ok(spool)
+        }
+        MadeSpool::Old(spool) => Err(Failure::Environment {
+            command: NAME,
+            message: format!("use {} as the spool: it has another list or command", terminal::quote(spool.root())),
+        }),
+    }
+}

@@ -1,0 +1,155 @@
+//! The workers of a submission: started, looked after at the pace that an engine bears, and followed by others where work is left.
+
+use super::super::super::NAME;
+use super::super::shown::NodeTally;
+use cluster::gather::Gatherer;
+use cluster::starter::{EngineState, Starter, StarterFault, WorkerRequest};
+use mh_kit::context::Context;
+use mh_kit::failure::with_causes;
+use mh_kit::report::counted;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Between questions to an engine: at first, and at last. Administrators notice shorter ones.
+const ASK: Duration = Duration::from_secs(1);
+const ASK_MAX: Duration = Duration::from_secs(30);
+
+/// LIMIT: times that workers are started again though those before them finished nothing.
+const IN_VAIN_MAX: u32 = 2;
+
+/// LIMIT: of a worker's log this much is shown.
+const LOG_SHOWN: usize = 600;
+
+/// Workers, and the engine that they came from.
+pub struct Crowd {
+    starter: Box<dyn Starter>,
+    request: WorkerRequest,
+    ids: Vec<String>,
+    asked: Instant,
+    pause: Duration,
+    /// Chunks that were left when workers were last started.
+    left: Option<u32>,
+    in_vain: u32,
+    was_silent: bool,
+}
+
+impl Crowd {
+    /// Nobody has been started.
+    pub fn new(starter: Box<dyn Starter>, request: WorkerRequest) -> Self {
+        let now = Instant::now();
+        Self { starter, request, ids: Vec::new(), asked: now, pause: ASK, left: None, in_vain: 0, was_silent: false }
+    }
+
+    /// Starts workers.
+    pub fn start(&mut self, context: &Context) -> Result<(), StarterFault> {
+        let started = self.starter.start(&self.request)?;
+        if let Some(words) = &started.refused {
+            let (got, asked) = (started.workers, self.request.workers);
+            let text = format!("{} of {asked} workers were started: {words}", terminal::integer(u64::from(got)));
+            context.messages.warning(NAME, &text, &[]);
+        }
+        self.request.first += self.request.workers;
+        self.ids.push(started.id);
+        (self.asked, self.pause) = (Instant::now(), ASK);
+        Ok(())
+    }
+
+    /// Looks after them. Returns whether the run goes on.
+    pub fn look(
+        &mut self,
+        context: &Context,
+        gatherer: &Gatherer,
+        tally: &NodeTally,
+        alive: u32,
+        is_ending: bool,
+    ) -> bool {
+        let (seen, ended) = gatherer.workers();
+        // All that were seen have said that they end: the engine is asked at once.
+        let all_ended = seen > 0 && ended >= seen;
+        if self.asked.elapsed() < if all_ended { ASK / 4 } else { self.pause } {
+            return true;
+        }
+        (self.asked, self.pause) = (Instant::now(), (self.pause * 3 / 2).min(ASK_MAX));
+        let state = match self.state() {
+            Ok(state) => state,
+            Err(fault) => {
+                if !std::mem::replace(&mut self.was_silent, true) {
+                    let text = format!("{}; the run goes on, as its spool says", with_causes(&fault));
+                    context.messages.warning(NAME, &text, &[]);
+                }
+                return true;
+            }
+        };
+        self.was_silent = false;
+        tally.pending.store(u64::from(state.pending), Ordering::Relaxed);
+        if state.running > 0 || alive > 0 || (state.pending > 0 && !is_ending) {
+            return true;
+        }
+        if is_ending {
+            return false;
+        }
+        self.follow(context, gatherer.left(), &state)
+    }
+
+    fn state(&mut self) -> Result<EngineState, StarterFault> {
+        let mut all = EngineState::default();
+        for id in &self.ids {
+            let state = self.starter.look(id)?;
+            all.pending += state.pending;
+            all.running += state.running;
+            all.reason = state.reason.or(all.reason);
+        }
+        Ok(all)
+    }
+
+    /// All have gone, and work is left.
+    fn follow(&mut self, context: &Context, left: u32, state: &EngineState) -> bool {
+        let has_done_something = self.left.is_none_or(|before| left < before) && self.left.is_some();
+        self.in_vain = if has_done_something { 0 } else { self.in_vain + 1 };
+        if self.in_vain > IN_VAIN_MAX {
+            let reason = state.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+            let log = last_words(&self.request.spool.join("log"));
+            let hint = log.map(|log| format!("the last log says: {log}"));
+            let text = format!("workers have ended{reason} and {} left", counted(u64::from(left), "chunk"));
+            let hints: Vec<String> = hint.into_iter().collect();
+            context.messages.error(NAME, &format!("go on: {text}"), &hints);
+            return false;
+        }
+        self.left = Some(left);
+        self.request.workers = self.request.workers.min(left.max(1));
+        match self.start(context) {
+            Ok(()) => true,
+            Err(fault) => {
+                context.messages.error(NAME, &format!("start more workers: {}", with_causes(&fault)), &[]);
+                false
+            }
+        }
+    }
+
+    /// Ends those that run and those that wait.
+    pub fn cancel(&mut self) {
+        for id in &self.ids {
+            // The spool says the same to those that run.
+            let _said_in_the_spool = self.starter.end(id);
+        }
+    }
+
+    /// Nothing is left to do: those that wait for a node need not come.
+    pub fn let_go(mut self) {
+        for id in std::mem::take(&mut self.ids) {
+            if self.starter.look(&id).is_ok_and(|state| state.pending > 0) {
+                let _they_find_nothing_to_do = self.starter.end(&id);
+            }
+        }
+    }
+}
+
+/// The end of the log that was written last.
+fn last_words(logs: &Path) -> Option<String> {
+    let time = |entry: &std::fs::DirEntry| entry.metadata().and_then(|status| status.modified()).ok();
+    let last = std::fs::read_dir(logs).ok()?.flatten().max_by_key(time)?;
+    let text = std::fs::read(last.path()).ok()?;
+    let text = String::from_utf8_lossy(&text[text.len().saturating_sub(LOG_SHOWN)..]).trim().to_owned();
+    Some(text.lines().last()?.to_owned()).filter(|line| !line.is_empty())
+}
