@@ -9,6 +9,7 @@ mod job_line;
 mod link;
 pub mod part;
 pub mod spool;
+pub mod forecast;
 pub mod starter;
 pub mod text;
 pub mod worker;

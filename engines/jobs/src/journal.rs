@@ -2,6 +2,8 @@
 //! it is true after any kill. `--resume` reads it back: jobs are known by their content, not by their number.
 //! It is written out to the disk (fdatasync) at the run's end only: a power cut may lose the last lines, a kill none.
 
+pub mod times;
+
 use crate::book::Book;
 use crate::key::JobKey;
 use crate::made::OwnFileIdentity;
