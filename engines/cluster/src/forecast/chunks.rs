@@ -11,8 +11,8 @@ pub const CHUNKS_MAX: usize = 100_000;
 /// for its claim, a longer one is lost for too long with its worker.
 const CHUNK_S: Range<f64> = 1.0..5.0;
 
-/// Chunks for each worker: at least so many (if there are as many jobs), so that a worker with long ones takes fewer; and at most so
-/// many of jobs whose times are not known.
+/// Chunks for each worker: at least so many, if there are as many jobs and they take longer than their claims, so that a worker with long
+/// ones takes fewer; and at most so many of jobs whose times are not known.
 const FOR_EACH_WORKER: Range<usize> = 8..32;
 
 /// A job takes at least this: even one that does nothing has to be started.
@@ -109,11 +109,13 @@ fn longest_first(one: &JobRange, other: &JobRange) -> Ordering {
     seconds(other).total_cmp(&seconds(one))
 }
 
-/// With k chunks for each worker k claims are paid, and about one chunk's time is lost at the end: least where the two are equal.
+/// With k chunks for each worker k claims are paid, and up to one chunk's time is lost at the end: least in all where the two are equal.
 fn chunks_aimed_at(work_s: f64, workers: usize, width: usize) -> f64 {
     let place_s = work_s / workers as f64 / width as f64;
-    let chunk_s = (place_s * CLAIM_S).sqrt().clamp(CHUNK_S.start, CHUNK_S.end);
-    (work_s / (chunk_s * width as f64)).max((workers * FOR_EACH_WORKER.start) as f64)
+    let least_lost_s = (place_s * CLAIM_S).sqrt();
+    let fewest_each = FOR_EACH_WORKER.start as f64;
+    let chunk_s = least_lost_s.clamp(CHUNK_S.start, CHUNK_S.end).min(least_lost_s.max(place_s / fewest_each));
+    work_s / (chunk_s * width as f64)
 }
 
 /// Ranges of positions between barriers, as one chunk each.
@@ -198,6 +200,7 @@ mod tests {
         );
         assert!((longest(100, 0.04, 1, 1) - 0.5).abs() < 0.03, "4 s among 8 chunks at least");
         assert!((longest(100, 60.0, 2, 1) - 60.0).abs() < 1e-9, "a job each");
+        assert!((longest(1_000, 0.001, 10, 1) - 0.045).abs() < 0.001, "two chunks of 0.1 s: eight claims took longer");
     }
 
     #[test]
