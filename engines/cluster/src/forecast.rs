@@ -5,6 +5,7 @@ pub mod chunks;
 pub mod costs;
 pub mod simulated;
 pub mod times;
+pub mod verdict;
 mod words;
 
 use chunks::{ListToCut, ListedJobs, chunks};
