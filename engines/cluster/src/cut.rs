@@ -1,18 +1,10 @@
 //! Cutting a list into chunks. Jobs that wait for each other (`after`) stay in one chunk, in the order of the list, so that one runner knows them
 //! all; barriers divide generations, which no chunk crosses. Where times are known, chunks are numbered longest first.
 
+use crate::forecast::chunks::{ListToCut, ListedJobs, chunks};
 use jobs::list::ListItem;
 use jobs::spec::Spec;
 use std::collections::HashMap;
-
-/// LIMIT: chunks of a run: each is a few small files.
-const CHUNKS_MAX: usize = 100_000;
-
-/// Chunks for each worker where times are not known: so many that the last ones end together, so few that claims cost nothing.
-const CHUNKS_A_WORKER: usize = 32;
-
-/// Seconds of work that a chunk is to hold where times are known, unless the list has less for each of the workers.
-const CHUNK_SECONDS: f64 = 2.0;
 
 /// A list in chunks.
 #[derive(Debug, Default)]
@@ -23,8 +15,6 @@ pub struct CutList {
     pub generations: Vec<u32>,
     /// Jobs of the largest group of those that wait for each other: one worker runs them all.
     pub largest_group: usize,
-    /// Expected seconds of each chunk, where all are known.
-    pub seconds: Option<Vec<f64>>,
 }
 
 /// Jobs that stay together.
@@ -34,33 +24,27 @@ struct Unit {
     seconds: f64,
 }
 
-/// Cuts a list for so many workers. `expected` knows how long a job may take, if anything does.
-pub fn cut(items: Vec<ListItem>, workers: u32, expected: impl Fn(&Spec) -> Option<f64>) -> CutList {
-    let generations = generations(items);
-    let total: usize = generations.iter().map(Vec::len).sum();
-    let mut list = CutList::default();
-    let times: Option<f64> = generations.iter().flatten().map(&expected).sum();
-    list.seconds = times.map(|_| Vec::new());
-    let per_chunk = total.div_ceil((CHUNKS_A_WORKER * workers as usize).clamp(1, CHUNKS_MAX)).max(1);
-    let per_chunk = per_chunk.max(total.div_ceil(CHUNKS_MAX));
-    let least = total.div_ceil(CHUNKS_MAX);
-    let share = times.map(|seconds| (seconds / f64::from(workers) / CHUNKS_A_WORKER as f64).min(CHUNK_SECONDS));
-    for jobs in generations {
-        let units = units(jobs, &expected);
-        list.largest_group = units.iter().map(|unit| unit.jobs.len()).max().unwrap_or(0).max(list.largest_group);
-        let is_full = |chunk: &Unit| match share {
-            Some(share) => chunk.seconds >= share && chunk.jobs.len() >= least,
-            None => chunk.jobs.len() >= per_chunk,
-        };
-        let mut chunks = joined(units, is_full);
-        if times.is_some() {
-            chunks.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
-        }
-        for chunk in chunks {
-            list.seconds.iter_mut().for_each(|all| all.push(chunk.seconds));
-            list.chunks.push(chunk.jobs);
-        }
-        list.generations.push(list.chunks.len() as u32);
+/// Cuts a list for so many workers with so many places each. `expected` knows how long a job may take, if anything does.
+pub fn cut(items: Vec<ListItem>, workers: usize, width: usize, expected: impl Fn(&Spec) -> Option<f64>) -> CutList {
+    let (mut all, mut barriers, mut is_timed) = (Vec::new(), Vec::new(), true);
+    for jobs in generations(items) {
+        barriers.push(all.len());
+        is_timed &= jobs.iter().all(|spec| expected(spec).is_some());
+        all.extend(units(jobs, &expected));
+    }
+    let seconds: Vec<f64> = all.iter().map(|unit| unit.seconds).collect();
+    let jobs = if is_timed { ListedJobs::Timed(&seconds) } else { ListedJobs::Untimed(seconds.len()) };
+    let ranges = chunks(&ListToCut { jobs, barriers: &barriers, workers, width });
+    let mut list =
+        CutList { largest_group: all.iter().map(|unit| unit.jobs.len()).max().unwrap_or(0), ..CutList::default() };
+    let mut all: Vec<Option<Unit>> = all.into_iter().map(Some).collect();
+    for range in ranges {
+        let units = all[range.positions()].iter_mut().filter_map(Option::take);
+        let mut jobs: Vec<Spec> = units.flat_map(|unit| unit.jobs).collect();
+        jobs.sort_by_key(|spec| spec.number);
+        list.chunks.push(jobs);
+        list.generations.resize(range.generation + 1, list.chunks.len() as u32);
+        list.generations[range.generation] = list.chunks.len() as u32;
     }
     list
 }
@@ -121,23 +105,6 @@ fn root(groups: &mut [usize], mut index: usize) -> usize {
     index
 }
 
-fn joined(units: Vec<Unit>, is_full: impl Fn(&Unit) -> bool) -> Vec<Unit> {
-    let mut chunks: Vec<Unit> = Vec::new();
-    for unit in units {
-        match chunks.last_mut().filter(|chunk| !is_full(chunk)) {
-            Some(chunk) => {
-                chunk.jobs.extend(unit.jobs);
-                chunk.seconds += unit.seconds;
-            }
-            None => chunks.push(unit),
-        }
-    }
-    for chunk in &mut chunks {
-        chunk.jobs.sort_by_key(|spec| spec.number);
-    }
-    chunks
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,7 +133,7 @@ mod tests {
             job(5, None, &["a", "b"]),
             job(6, None, &["nobody"]),
         ];
-        let list = cut(items, 1, |_| None);
+        let list = cut(items, 1, 1, |_| None);
         assert_eq!(numbers(&list), [vec![1, 3, 4, 5], vec![2], vec![6]]);
         assert_eq!(list.largest_group, 4);
     }
@@ -182,35 +149,32 @@ mod tests {
             job(3, None, &[]),
             ListItem::Barrier,
         ];
-        let list = cut(items, 2, |_| None);
+        let list = cut(items, 2, 1, |_| None);
         assert_eq!((numbers(&list), list.generations), (vec![vec![1], vec![2], vec![3]], vec![1, 3]));
     }
 
     #[test]
     fn known_times_make_chunks_of_like_work_longest_first() {
         let items = (1..=100).map(|number| job(number, None, &[])).collect();
-        let list = cut(items, 2, |spec| Some(if spec.number > 95 { 10.0 } else { 0.1 }));
+        let list = cut(items, 2, 1, |spec| Some(if spec.number > 95 { 10.0 } else { 0.1 }));
         assert!(numbers(&list)[..5].iter().flatten().all(|number| *number > 90), "{:?}", numbers(&list));
-        let seconds = list.seconds.expect("all are known");
-        assert!(seconds.is_sorted_by(|one, other| one >= other) && seconds.len() == list.chunks.len());
-        assert_eq!(
-            cut(vec![job(1, None, &[]), job(2, None, &[])], 1, |spec| (spec.number == 1).then_some(1.0)).seconds,
-            None
-        );
+        let items = (1..=3).map(|number| job(number, None, &[])).collect();
+        let list = cut(items, 1, 1, |spec| (spec.number > 1).then_some(spec.number as f64));
+        assert_eq!(numbers(&list), [[1], [2], [3]], "the order of the list, where one is not known");
     }
 
     #[test]
     fn long_lists_have_few_chunks_and_short_ones_a_chunk_a_job() {
-        let of = |jobs: u64, workers| cut((1..=jobs).map(|number| job(number, None, &[])).collect(), workers, |_| None);
+        let of =
+            |jobs: u64, workers| cut((1..=jobs).map(|number| job(number, None, &[])).collect(), workers, 1, |_| None);
         assert_eq!((of(96, 4).chunks.len(), of(1000, 2).chunks.len(), of(0, 4).chunks.len()), (96, 63, 0));
-        assert!(of(250_000, 10_000).chunks.len() <= CHUNKS_MAX);
     }
 
     proptest! {
         #[test]
         fn every_job_is_in_one_chunk(
             kinds in proptest::collection::vec((0_u8..6, 0_u8..4, 0_u8..4), 0..200),
-            workers in 1_u32..9,
+            workers in 1_usize..9,
             known: bool,
         ) {
             let items: Vec<ListItem> = kinds.iter().enumerate().map(|(index, (kind, id, after))| match kind {
@@ -223,7 +187,7 @@ mod tests {
                 ListItem::Job(spec) => Some(spec.number),
                 ListItem::Barrier => None,
             }).collect();
-            let list = cut(items, workers, |spec| known.then_some(spec.number as f64));
+            let list = cut(items, workers, 2, |spec| known.then_some(spec.number as f64));
             let mut all: Vec<u64> = numbers(&list).concat();
             all.sort_unstable();
             prop_assert_eq!(all, expected);

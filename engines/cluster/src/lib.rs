@@ -4,12 +4,12 @@
 pub mod alive;
 pub mod claims;
 pub mod cut;
+pub mod forecast;
 pub mod gather;
 mod job_line;
 mod link;
 pub mod part;
 pub mod spool;
-pub mod forecast;
 pub mod starter;
 pub mod text;
 pub mod worker;

@@ -85,7 +85,8 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &Target) 
     let usual = limits.nodes.unwrap_or(1).clamp(1, USUAL_MAX);
     let workers = workers.unwrap_or(usual).min(u32::try_from(count).unwrap_or(u32::MAX)).max(1);
     let workers = limits.workers_max.map_or(workers, |most| workers.min(most));
-    let list = cut(items, workers, |_| None);
+    let width = cores.or(limits.cores).unwrap_or(1) as usize;
+    let list = cut(items, workers as usize, width, |_| None);
     Ok(Submission { starter, limits, workers, cores, list, digest, left_out, journal: books.journal })
 }
 
