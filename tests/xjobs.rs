@@ -8,6 +8,7 @@ mod hands;
 mod hostile;
 mod kills;
 mod memory;
+mod nodes;
 mod output;
 mod parallel;
 mod releases;

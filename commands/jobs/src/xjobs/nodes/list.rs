@@ -2,13 +2,16 @@
 
 use super::super::plan::Job;
 use super::super::{NAME, dry_run};
+use cluster::forecast::costs::RunCosts;
+use cluster::forecast::times::JobTimes;
+use cluster::forecast::{ClusterForecast, ForecastTable, longest_chain};
 use jobs::journal::{EarlierEnd, JournalDone};
 use jobs::key::Keys;
 use jobs::list::ListItem;
 use jobs::spec::Spec;
 use jobs::template::JobPosition;
 use mh_kit::failure::Failure;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Reads the list to its end. A line that cannot be read is an error before anything has run.
 pub fn read(job: &mut Job) -> Result<Vec<ListItem>, Failure> {
@@ -44,6 +47,54 @@ pub fn leave_out(job: &Job, items: &mut Vec<ListItem>, done: &mut JournalDone) -
         }
     }
     (before - items.len()) as u64
+}
+
+/// Seconds that each job is expected to take, by its number; none where no job and no class of the list is known.
+pub fn expected(job: &Job, items: &[ListItem], times: &JobTimes) -> Option<HashMap<u64, f64>> {
+    let keys = Keys::new(&job.options.directory, &job.options.defaults);
+    let template = &job.options.template;
+    let specs: Vec<&Spec> = specs(items).collect();
+    let classes: Vec<String> = specs
+        .iter()
+        .map(|spec| {
+            let is_for_shell = spec.more.as_ref().is_some_and(|more| more.is_for_shell);
+            template.class_name().unwrap_or_else(|| template.class_name_of(&spec.words, is_for_shell))
+        })
+        .collect();
+    let list = specs.iter().zip(&classes).map(|(spec, class)| (key_of(job, &keys, spec), class.as_str()));
+    let estimates = times.estimates(list)?;
+    Some(specs.iter().map(|spec| spec.number).zip(estimates.seconds).collect())
+}
+
+fn specs(items: &[ListItem]) -> impl Iterator<Item = &Spec> {
+    items.iter().filter_map(|item| match item {
+        ListItem::Job(spec) => Some(spec),
+        ListItem::Barrier => None,
+    })
+}
+
+/// How long the list takes on this many nodes and others.
+pub fn forecast(
+    items: &[ListItem],
+    times: &HashMap<u64, f64>,
+    width: usize,
+    costs: RunCosts,
+    nodes: usize,
+) -> ForecastTable {
+    let (mut seconds, mut barriers, mut names, mut after) = (Vec::new(), Vec::new(), HashMap::new(), Vec::new());
+    for item in items {
+        let ListItem::Job(spec) = item else {
+            barriers.push(seconds.len());
+            continue;
+        };
+        let position = seconds.len();
+        seconds.push(times.get(&spec.number).copied().unwrap_or(0.0));
+        let Some(more) = spec.more.as_deref() else { continue };
+        after.extend(more.after.iter().filter_map(|name| names.get(name)).map(|earlier| (position, *earlier)));
+        names.extend(more.id.clone().map(|id| (id, position)));
+    }
+    let chain_s = longest_chain(&seconds, &after);
+    ClusterForecast { seconds: &seconds, barriers: &barriers, chain_s, width, costs }.table(nodes)
 }
 
 /// What a job is known by. The slot is where it happens to run.

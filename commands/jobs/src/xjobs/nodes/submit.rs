@@ -11,11 +11,15 @@ use super::list;
 use super::spool_failure;
 use super::target::Target;
 use cluster::cut::{CutList, cut};
+use cluster::forecast::ForecastTable;
+use cluster::forecast::costs::RunCosts;
+use cluster::forecast::times::JobTimes;
 use cluster::spool::{MadeSpool, Spool, SpoolHeader, SpoolLimits, digest};
-use cluster::starter::{EngineLimits, LocalStarter, SlurmStarter, SshStarter, Starter, StarterFault, WorkerRequest};
+use cluster::starter::{LocalStarter, SlurmStarter, SshStarter, Starter, StarterFault, WorkerRequest};
 use cluster::text::ByteText;
 use jobs::journal::Journal;
 use jobs::list::ListItem;
+use jobs::spec::Spec;
 use mh_kit::context::{Context, variable};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::counted;
@@ -31,12 +35,13 @@ const USUAL_MAX: u32 = 16;
 /// A list that has been read and cut for an engine.
 struct Submission {
     starter: Box<dyn Starter>,
-    limits: EngineLimits,
     workers: u32,
     cores: Option<u32>,
     list: CutList,
     digest: String,
     left_out: u64,
+    /// What the journal lets expect.
+    forecast: Option<ForecastTable>,
     journal: Option<Journal>,
 }
 
@@ -85,9 +90,22 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &Target) 
     let usual = limits.nodes.unwrap_or(1).clamp(1, USUAL_MAX);
     let workers = workers.unwrap_or(usual).min(u32::try_from(count).unwrap_or(u32::MAX)).max(1);
     let workers = limits.workers_max.map_or(workers, |most| workers.min(most));
-    let width = cores.or(limits.cores).unwrap_or(1) as usize;
-    let list = cut(items, workers as usize, width, |_| None);
-    Ok(Submission { starter, limits, workers, cores, list, digest, left_out, journal: books.journal })
+    let width = width(args, cores.or(limits.cores));
+    let times = args.journal.as_deref().and_then(|path| JobTimes::read(path).ok()).unwrap_or_default();
+    let expected = list::expected(job, &items, &times);
+    let forecast = expected.as_ref().map(|times| {
+        let costs = RunCosts { queue_s: limits.queue.map(|queue| queue.as_secs_f64()), ..RunCosts::default() };
+        list::forecast(&items, times, width, costs, workers as usize)
+    });
+    let seconds = |spec: &Spec| expected.as_ref().and_then(|times| times.get(&spec.number).copied());
+    let list = cut(items, workers as usize, width, seconds);
+    Ok(Submission { starter, workers, cores, list, digest, left_out, forecast, journal: books.journal })
+}
+
+/// Jobs that a worker runs at once, as far as that is known here.
+fn width(args: &XjobsArgs, cores: Option<u32>) -> usize {
+    let typed = args.jobs.as_deref().and_then(|text| text.parse().ok());
+    typed.or(cores.map(|cores| cores as usize)).filter(|width| *width > 0).unwrap_or(1)
 }
 
 /// The starter, how many workers it is asked for, and cores for each.
@@ -136,6 +154,11 @@ fn explain(job: &mut Job, args: &XjobsArgs, submission: &Submission, _context: &
     if list.largest_group > 1 {
         let why = "they wait for each other (after), so one worker runs them";
         job.plan.choose("together", counted(list.largest_group as u64, "job"), why);
+    }
+    if let Some(forecast) = &submission.forecast {
+        job.plan.choose("time", forecast.to_string(), "by the journal's times of such jobs");
+    } else {
+        job.plan.choose("time", "not known", "a journal of earlier runs (--journal) tells how long jobs take");
     }
     job.plan.choose("asked", starter.shown(&request), "the engine starts workers; who is done is in the spool");
 }
