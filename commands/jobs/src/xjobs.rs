@@ -322,18 +322,24 @@ fn run(context: &mut Context, matches: &ArgMatches, called: Called) -> Result<Ou
         return nodes::submit(context, args, called);
     }
     let job = plan::plan(context, &args, called)?;
+    here(context, &args, job)
+}
+
+/// Runs a list on this machine, or shows what would be done.
+fn here(context: &mut Context, args: &XjobsArgs, job: Job) -> Result<Outcome, Failure> {
     if args.explain {
         mh_kit::report::show_plan(context, &job.plan, args.report)?;
         return Ok(Outcome::Done);
     }
-    if job.list_name == inputs::STANDARD_INPUT && context.terminals.stdin && called == Called::Mh {
+    let is_to_come = args.nodes.on.is_none();
+    if is_to_come && job.list_name == inputs::STANDARD_INPUT && context.terminals.stdin && job.called == Called::Mh {
         let what = if args.parallel.pipe { "the input of jobs" } else { "jobs, one a line," };
         context.messages.note(NAME, &format!("reads {what} from the keyboard; Ctrl-D ends it"));
     }
     if args.dry_run {
         return dry_run::show(context, job);
     }
-    carry_out(context, &args, job)
+    carry_out(context, args, job)
 }
 
 /// What is usual under the old name.

@@ -131,6 +131,11 @@ impl Gatherer {
         (self.read.len() as u32, self.ended)
     }
 
+    /// Names of workers that have given news.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.read.keys().map(String::as_str)
+    }
+
     /// Whether every chunk is done.
     pub fn is_complete(&self) -> bool {
         self.left == 0

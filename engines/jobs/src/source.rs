@@ -4,6 +4,7 @@
 use crate::blocks::BlockReader;
 use crate::list::{Combinations, ListFault, ListItem, ListPlace, ListReader};
 use rustix::io::Errno;
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::{fmt, io};
 
@@ -14,6 +15,8 @@ pub enum JobSource {
     Stream(ListReader, OwnedFd),
     /// Values of the command line.
     Made(Combinations),
+    /// A list that has been read before.
+    Listed(VecDeque<ListItem>),
     /// Pieces of an input, which jobs read.
     Blocks(BlockReader, OwnedFd),
     /// What somebody else brings: senders on a socket, chunks of a list that many machines share.
@@ -43,6 +46,7 @@ impl JobSource {
         match self {
             Self::Stream(list, _) => list.next_item(),
             Self::Made(combinations) => Ok(combinations.next_item()),
+            Self::Listed(items) => Ok(items.pop_front()),
             Self::Blocks(blocks, _) => {
                 let place = ListPlace::Block(blocks.place());
                 blocks.next_item().map_err(|cause| ListFault { place, cause })
@@ -55,7 +59,7 @@ impl JobSource {
     pub fn is_exhausted(&self) -> bool {
         match self {
             Self::Stream(list, _) => list.is_exhausted(),
-            Self::Made(_) => true,
+            Self::Made(_) | Self::Listed(_) => true,
             Self::Blocks(blocks, _) => blocks.is_exhausted(),
             Self::Fed(feed) => feed.is_exhausted(),
         }
@@ -65,7 +69,7 @@ impl JobSource {
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match self {
             Self::Stream(_, input) | Self::Blocks(_, input) => Some(input.as_fd()),
-            Self::Made(_) => None,
+            Self::Made(_) | Self::Listed(_) => None,
             Self::Fed(feed) => Some(feed.descriptor()),
         }
     }
@@ -73,7 +77,7 @@ impl JobSource {
     /// Reads once. An input that fails is at its end.
     pub fn read_once(&mut self, scratch: &mut [u8]) -> io::Result<()> {
         let read = match self {
-            Self::Made(_) => return Ok(()),
+            Self::Made(_) | Self::Listed(_) => return Ok(()),
             Self::Fed(feed) => return feed.read_once(scratch),
             Self::Stream(_, input) | Self::Blocks(_, input) => rustix::io::read(&*input, &mut *scratch),
         };

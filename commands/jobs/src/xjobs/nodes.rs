@@ -8,6 +8,7 @@ mod list;
 mod shown;
 mod submit;
 mod target;
+mod watched;
 mod worker;
 
 pub use args::NodeArgs;

@@ -7,8 +7,10 @@ use super::books::{ChunkNotes, merge};
 use super::shown::{self, NodeTally};
 use super::spool_failure;
 use super::submit::Crowd;
+use super::watched::WatchedWorkers;
 use clap::FromArgMatches;
 use cluster::alive::workers_seen;
+use cluster::forecast::verdict::verdict;
 use cluster::gather::{Gatherer, OutputFault};
 use cluster::part::{JobResult, Part};
 use cluster::spool::{Spool, SpoolStop};
@@ -59,7 +61,7 @@ pub fn attend(
         while let Ok(signal) = signals.wait() {
             if signal == number::SIGHUP {
                 let [_, attach] = shown::goes_on(spool.root());
-                messages.conclusion(NAME, &format!("the run goes on without this terminal: {attach}"));
+                messages.conclusion(NAME, &format!("the run goes on without this terminal; {attach}"));
                 die_by(signal);
             }
             let interrupts = told.level.load(Ordering::SeqCst);
@@ -120,6 +122,7 @@ pub struct Gathering {
     ran: FinishedRun,
     parts: Vec<Part>,
     keeps_parts: bool,
+    watched: WatchedWorkers,
     left_out_before: u64,
     begun: Instant,
 }
@@ -141,6 +144,7 @@ impl Gathering {
         again: bool,
     ) -> Result<Self, Failure> {
         let gathered = ChunkNotes::open(&spool, "gathered")?;
+        let width = spool.header().limits.cores.map_or(1, |cores| cores as usize);
         let mut gathering = Self {
             gatherer: Gatherer::new(Arc::clone(&spool)),
             crowd,
@@ -152,6 +156,7 @@ impl Gathering {
             ran: FinishedRun::default(),
             parts: Vec::new(),
             keeps_parts: false,
+            watched: WatchedWorkers::new(width),
             left_out_before: 0,
             begun: Instant::now(),
             spool,
@@ -211,6 +216,7 @@ impl Gathering {
                 Ok(parts) => parts,
                 Err(fault) => break Err(spool_failure(&fault)),
             };
+            self.watched.look(&self.gatherer);
             pause = if parts.is_empty() { (pause * 5 / 4).min(PAUSE_MAX) } else { PAUSE };
             if let Err(failure) = parts.into_iter().try_for_each(|part| self.take(part)) {
                 break Err(failure);
@@ -248,6 +254,7 @@ impl Gathering {
         if self.tally.first_ns.load(Ordering::Relaxed) == 0 {
             self.tally.first_ns.store(self.begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
         }
+        self.watched.take(&part);
         for result in &part.results {
             match result.outcome {
                 JobOutcome::Ok => self.ran.counts.succeeded += 1,
@@ -337,7 +344,7 @@ impl Gathering {
         let EndCounts { succeeded, failed } = self.ran.counts;
         let known = succeeded + failed + self.ran.left_out - self.left_out_before;
         let missing = self.spool.header().jobs.saturating_sub(known);
-        (self.ran.dropped, self.ran.stopped_by) = (missing, self.wish.signal());
+        self.ran.stopped_by = self.wish.signal();
         let is_complete = self.gatherer.is_complete();
         self.ran.is_incomplete |= !is_complete && self.ran.halted.is_none();
         if args.total_time {
@@ -358,6 +365,11 @@ impl Gathering {
             shown::goes_on(self.spool.root()).iter().for_each(|hint| context.messages.conclusion(NAME, hint));
         }
         report::conclude(context, &self.ran);
+        if let Some(format) = args.report {
+            let asked = self.spool.header().limits.workers as usize;
+            let watched = std::mem::replace(&mut self.watched, WatchedWorkers::new(1));
+            shown::report(context, &verdict(&watched.run(asked)), &self.ran, format);
+        }
         self.conclude(args, is_complete)
     }
 

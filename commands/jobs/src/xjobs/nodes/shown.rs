@@ -1,8 +1,13 @@
 //! A line on the terminal while a run on many machines goes, and its end in words.
 
 use super::super::NAME;
+use cluster::forecast::verdict::ClusterVerdict;
+use jobs::halt::EndCounts;
+use jobs::run::FinishedRun;
 use mh_kit::context::Context;
-use mh_kit::report::counted;
+use mh_kit::report::{counted, json_line};
+use mh_kit::shared_args::ReportFormat;
+use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -49,12 +54,32 @@ fn line(tally: &NodeTally, total: u64, elapsed: Duration) -> String {
     parts.join("  ")
 }
 
+/// What bound the run, and how it came out.
+#[derive(Serialize)]
+struct JsonReport<'a> {
+    succeeded: u64,
+    failed: u64,
+    left_out: u64,
+    #[serde(flatten)]
+    verdict: &'a ClusterVerdict,
+}
+
+/// Shows the report on standard error.
+pub fn report(context: &Context, verdict: &ClusterVerdict, ran: &FinishedRun, format: ReportFormat) {
+    let EndCounts { succeeded, failed } = ran.counts;
+    let text = match format {
+        ReportFormat::Text => format!("{}: {verdict}", counted(succeeded + failed, "job")),
+        ReportFormat::Json => json_line(&JsonReport { succeeded, failed, left_out: ran.left_out, verdict }),
+    };
+    context.messages.report(&text);
+}
+
 /// How a run that has not come to its end goes on.
 pub fn goes_on(spool: &std::path::Path) -> [String; 2] {
     let spool = terminal::quote(spool);
     [
-        format!("the same command with --spool {spool} does what is missing"),
-        format!("{NAME} --attach {spool} watches workers that still run"),
+        format!("to go on: the same command with --spool {spool}"),
+        format!("to watch workers that still run: {NAME} --attach {spool}"),
     ]
 }
 

@@ -4,6 +4,7 @@ mod crowd;
 
 pub use crowd::Crowd;
 
+use super::super::inputs::Input;
 use super::super::plan::{Job, plan, usage};
 use super::super::{Called, NAME, XjobsArgs, begin};
 use super::gather::{Gathering, attend};
@@ -19,6 +20,7 @@ use cluster::starter::{LocalStarter, SlurmStarter, SshStarter, Starter, StarterF
 use cluster::text::ByteText;
 use jobs::journal::Journal;
 use jobs::list::ListItem;
+use jobs::source::JobSource;
 use jobs::spec::Spec;
 use mh_kit::context::{Context, variable};
 use mh_kit::failure::{Failure, Outcome, with_causes};
@@ -50,13 +52,27 @@ pub fn submit(context: &mut Context, args: XjobsArgs, called: Called) -> Result<
     let target = Target::parse(args.nodes.on.as_deref().unwrap_or_default())?;
     refuse(&args, called, context)?;
     let mut job = plan(context, &args, called)?;
-    let submission = prepare(context, &args, &mut job, &target)?;
+    let submission = match prepare(context, &args, &mut job, &target)? {
+        Place::There(submission) => submission,
+        Place::Here(items, why) => {
+            job.plan.choose("engine", "none: this machine", why);
+            job.source = Some(Input::Ready(JobSource::Listed(items.into())));
+            return super::super::here(context, &args, job);
+        }
+    };
     if args.explain {
-        explain(&mut job, &args, &submission, context);
+        explain(&mut job, &args, &submission);
         mh_kit::report::show_plan(context, &job.plan, args.report)?;
         return Ok(Outcome::Done);
     }
-    carry_out(context, &args, &job, submission)
+    carry_out(context, &args, &job, *submission)
+}
+
+/// Where the list runs.
+enum Place {
+    There(Box<Submission>),
+    /// On this machine, with the reason.
+    Here(Vec<ListItem>, String),
 }
 
 /// Options that mean something on one machine alone.
@@ -74,16 +90,33 @@ fn refuse(args: &XjobsArgs, called: Called, context: &Context) -> Result<(), Fai
     }
 }
 
-fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &Target) -> Result<Submission, Failure> {
+fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &Target) -> Result<Place, Failure> {
     if job.options.defaults.stdout.is_some() || job.options.defaults.stderr.is_some() {
         return Err(usage("a redirection of all jobs does not go with --on: redirect mh xjobs itself, or each job"));
     }
     let (mut starter, workers, cores) = starter_of(context, args, target)?;
-    let limits = starter.limits().map_err(|fault| engine_failure(&fault))?;
+    let limits = match starter.limits() {
+        Ok(limits) => limits,
+        Err(fault) if *target == Target::Auto => return Ok(Place::Here(list::read(job)?, with_causes(&fault))),
+        Err(fault) => return Err(engine_failure(&fault)),
+    };
     let mut items = list::read(job)?;
     let directory = job.options.directory.as_os_str().as_bytes();
     let words = args.utility.iter().map(|word| word.as_bytes()).chain(std::iter::once(directory));
     let digest = digest(words, &items);
+    let times = args.journal.as_deref().and_then(|path| JobTimes::read(path).ok()).unwrap_or_default();
+    let expected = list::expected(job, &items, &times);
+    let forecast = |items: &[ListItem], workers: u32, width: usize| {
+        let costs = RunCosts { queue_s: limits.queue.map(|queue| queue.as_secs_f64()), ..RunCosts::default() };
+        expected.as_ref().map(|times| list::forecast(items, times, width, costs, workers as usize))
+    };
+    if *target == Target::Auto {
+        let asked = workers.or(limits.nodes).unwrap_or(1).clamp(1, USUAL_MAX);
+        let there = forecast(&items, asked, width(args, cores.or(limits.cores)));
+        if let Some(why) = stays(there.as_ref(), job.options.width) {
+            return Ok(Place::Here(items, why));
+        }
+    }
     let books = begin::open_books(context, args, &job.options.template)?;
     let left_out = books.done.map_or(0, |mut done| list::leave_out(job, &mut items, &mut done));
     let count = items.iter().filter(|item| matches!(item, ListItem::Job(_))).count() as u64;
@@ -91,15 +124,28 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &Target) 
     let workers = workers.unwrap_or(usual).min(u32::try_from(count).unwrap_or(u32::MAX)).max(1);
     let workers = limits.workers_max.map_or(workers, |most| workers.min(most));
     let width = width(args, cores.or(limits.cores));
-    let times = args.journal.as_deref().and_then(|path| JobTimes::read(path).ok()).unwrap_or_default();
-    let expected = list::expected(job, &items, &times);
-    let forecast = expected.as_ref().map(|times| {
-        let costs = RunCosts { queue_s: limits.queue.map(|queue| queue.as_secs_f64()), ..RunCosts::default() };
-        list::forecast(&items, times, width, costs, workers as usize)
-    });
+    let forecast = forecast(&items, workers, width);
     let seconds = |spec: &Spec| expected.as_ref().and_then(|times| times.get(&spec.number).copied());
     let list = cut(items, workers as usize, width, seconds);
-    Ok(Submission { starter, workers, cores, list, digest, left_out, forecast, journal: books.journal })
+    let journal = books.journal;
+    Ok(Place::There(Box::new(Submission { starter, workers, cores, list, digest, left_out, forecast, journal })))
+}
+
+/// Why the list is no longer here than on the nodes that there are; none where it is.
+fn stays(there: Option<&ForecastTable>, width: usize) -> Option<String> {
+    let Some(there) = there else { return Some("how long its jobs take is not known: --journal tells".to_owned()) };
+    let here_s = (there.work_s / width.max(1) as f64).max(there.chain_s);
+    let point = there.points.iter().find(|point| point.nodes == there.asked)?;
+    let there_s = point.seconds + there.queue_s.unwrap_or(0.0);
+    let time = |seconds: f64| terminal::duration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
+    (here_s <= there_s).then(|| {
+        format!(
+            "{} here, {} on {} with the wait for them",
+            time(here_s),
+            time(there_s),
+            counted(there.asked as u64, "node")
+        )
+    })
 }
 
 /// Jobs that a worker runs at once, as far as that is known here.
@@ -117,6 +163,7 @@ fn starter_of(
     let path = variable("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     let (nodes, cores) = (args.nodes.nodes, args.nodes.cores);
     Ok(match target {
+        Target::Auto => (Box::new(SlurmStarter), nodes, cores),
         Target::Slurm(partition) => (Box::new(SlurmStarter), nodes, cores),
         Target::Ssh(hosts) => {
             let count = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
@@ -126,7 +173,6 @@ fn starter_of(
             let share = u32::try_from(context.machine.hands_allowed()).unwrap_or(1) / count;
             (Box::new(LocalStarter::new()), Some(*count), cores.or(Some(share.max(1))))
         }
-        Target::Auto => return Err(usage("--on auto is not there yet")),
     })
 }
 
@@ -138,7 +184,7 @@ fn engine_failure(fault: &StarterFault) -> Failure {
     Failure::Environment { command: NAME, message: format!("start workers: {}{hint}", with_causes(fault)) }
 }
 
-fn explain(job: &mut Job, args: &XjobsArgs, submission: &Submission, _context: &Context) {
+fn explain(job: &mut Job, args: &XjobsArgs, submission: &Submission) {
     let Submission { starter, workers, list, cores, .. } = submission;
     let request = request(args, submission, Path::new("SPOOL"), "ID");
     let cores = cores.map_or("the node's cores".to_owned(), |cores| counted(u64::from(cores), "core"));

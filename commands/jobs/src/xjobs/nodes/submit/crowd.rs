@@ -110,7 +110,8 @@ impl Crowd {
         if self.in_vain > IN_VAIN_MAX {
             let reason = state.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
             let log = last_words(&self.request.spool.join("log"));
-            let hint = log.map(|log| format!("the last log says: {log}"));
+            let logged = log.map(|log| format!("the last log says: {log}"));
+            let hint = why_not_written(&self.request.spool).or(logged);
             let text = format!("workers have ended{reason} and {} left", counted(u64::from(left), "chunk"));
             let hints: Vec<String> = hint.into_iter().collect();
             context.messages.error(NAME, &format!("go on: {text}"), &hints);
@@ -143,6 +144,14 @@ impl Crowd {
             }
         }
     }
+}
+
+/// Why the spool cannot be written, if that is so: then there is no log that says it.
+fn why_not_written(spool: &Path) -> Option<String> {
+    let path = spool.join("probe");
+    let written = std::fs::write(&path, [b'x'; 4096]);
+    let _it_may_not_be_there = std::fs::remove_file(&path);
+    written.err().map(|error| format!("the spool cannot be written: {}", with_causes(&error)))
 }
 
 /// The end of the log that was written last.

@@ -1,0 +1,94 @@
+//! What whoever gathers has seen of workers, for the verdict on a run: when each was first seen, how long its jobs took, when its last chunk came.
+//! All by this machine's clock, and as late as a look at the spool is: good enough for a sentence, not for an account.
+
+use cluster::forecast::costs::{ClusterRun, WorkerRun};
+use cluster::gather::Gatherer;
+use cluster::part::Part;
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// Workers as they were seen.
+#[derive(Debug)]
+pub struct WatchedWorkers {
+    begun: Instant,
+    width: usize,
+    longest_job_s: f64,
+    ended_s: f64,
+    workers: HashMap<String, WorkerRun>,
+}
+
+impl WatchedWorkers {
+    /// Of a run that begins now, and whose workers run so many jobs at once.
+    pub fn new(width: usize) -> Self {
+        Self { begun: Instant::now(), width, longest_job_s: 0.0, ended_s: 0.0, workers: HashMap::new() }
+    }
+
+    fn worker(&mut self, name: &str) -> &mut WorkerRun {
+        let (now_s, width) = (self.begun.elapsed().as_secs_f64(), self.width);
+        self.workers.entry(name.to_owned()).or_insert_with(|| WorkerRun {
+            started_s: Some(now_s),
+            worked_s: None,
+            busy_s: 0.0,
+            width,
+            chunk_s: Vec::new(),
+            died_s: None,
+        })
+    }
+
+    /// Notes who has come.
+    pub fn look(&mut self, gatherer: &Gatherer) {
+        for name in gatherer.names() {
+            self.worker(name);
+        }
+    }
+
+    /// Notes a chunk.
+    pub fn take(&mut self, part: &Part) {
+        let now_s = self.begun.elapsed().as_secs_f64();
+        let own = part.results.iter().filter(|result| result.worker == part.worker).map(|result| result.seconds);
+        let (work_s, longest_s) = own.fold((0.0, 0.0_f64), |(sum, most), seconds| (sum + seconds, most.max(seconds)));
+        let chunk_s = (work_s / self.width as f64).max(longest_s);
+        (self.longest_job_s, self.ended_s) = (self.longest_job_s.max(longest_s), now_s);
+        let worker = self.worker(&part.worker);
+        let first_s = worker.worked_s.map_or((now_s - chunk_s).max(0.0), |(first_s, _)| first_s);
+        worker.started_s = worker.started_s.map(|started_s| started_s.min(first_s));
+        worker.worked_s = Some((first_s, now_s));
+        worker.busy_s += work_s;
+        worker.chunk_s.push(chunk_s);
+    }
+
+    /// The run, with so many workers of which some may never have come.
+    pub fn run(self, asked: usize) -> ClusterRun {
+        let mut workers: Vec<(String, WorkerRun)> = self.workers.into_iter().collect();
+        workers.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut workers: Vec<WorkerRun> = workers.into_iter().map(|(_, worker)| worker).collect();
+        let absent = WorkerRun {
+            started_s: None,
+            worked_s: None,
+            busy_s: 0.0,
+            width: self.width,
+            chunk_s: Vec::new(),
+            died_s: None,
+        };
+        workers.resize(workers.len().max(asked), absent);
+        ClusterRun { ended_s: self.ended_s, longest_job_s: self.longest_job_s, workers }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cluster::part::JobResult;
+
+    #[test]
+    fn chunks_are_their_workers_work() {
+        let mut watched = WatchedWorkers::new(2);
+        let result = |seconds| JobResult { seconds, worker: "w".to_owned(), ..JobResult::lost(1, 0) };
+        let results = vec![result(1.0), result(3.0), result(2.0)];
+        watched.take(&Part { chunk: 0, attempt: 1, worker: "w".to_owned(), results });
+        let run = watched.run(2);
+        assert_eq!((run.longest_job_s, run.workers.len()), (3.0, 2));
+        let worked = run.workers.iter().find(|worker| worker.worked_s.is_some()).expect("it worked");
+        assert_eq!((worked.busy_s, worked.chunk_s.clone()), (6.0, vec![3.0]));
+    }
+}
