@@ -3,6 +3,7 @@
 
 pub mod chunks;
 pub mod costs;
+pub mod here;
 pub mod simulated;
 pub mod times;
 pub mod verdict;

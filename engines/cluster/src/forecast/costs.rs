@@ -1,6 +1,8 @@
 //! A run on many workers that is over, as its spool and journals have it, and what such runs cost besides their jobs.
 
+use jobs::journal::times::each_end;
 use serde::Serialize;
+use std::io::{self, BufRead};
 
 /// A run that is over. Times are seconds since it was submitted, all by one clock (the shared file system has one): the clocks of nodes
 /// may differ by more than a run takes.
@@ -31,7 +33,49 @@ pub struct WorkerRun {
     pub died_s: Option<f64>,
 }
 
+/// All jobs of a worker's own journal. Times are those of the worker's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WorkSpan {
+    /// How many ended, each attempt counted.
+    pub jobs: u64,
+    /// When the first began and the last ended, in seconds since 1970; none without any.
+    pub worked_s: Option<(f64, f64)>,
+    /// How long they took, all added up.
+    pub busy_s: f64,
+    /// How long the longest took.
+    pub longest_s: f64,
+}
+
+impl WorkSpan {
+    /// Reads a worker's journal.
+    pub fn read(lines: impl BufRead) -> io::Result<Self> {
+        let mut span = Self::default();
+        each_end(lines, |end| {
+            let ended_s = end.began_s + end.seconds;
+            let (first_s, last_s) = span.worked_s.unwrap_or((end.began_s, ended_s));
+            span.worked_s = Some((first_s.min(end.began_s), last_s.max(ended_s)));
+            span.jobs += 1;
+            span.busy_s += end.seconds;
+            span.longest_s = span.longest_s.max(end.seconds);
+        })?;
+        Ok(span)
+    }
+}
+
 impl WorkerRun {
+    /// A worker that began at `started_s` of the run, when its own clock said `by_its_clock_s`.
+    pub fn new(span: &WorkSpan, started_s: f64, by_its_clock_s: f64, width: usize) -> Self {
+        let in_run_s = |own_s: f64| own_s - by_its_clock_s + started_s;
+        Self {
+            started_s: Some(started_s),
+            worked_s: span.worked_s.map(|(first_s, last_s)| (in_run_s(first_s), in_run_s(last_s))),
+            busy_s: span.busy_s,
+            width,
+            chunk_s: Vec::new(),
+            died_s: None,
+        }
+    }
+
     /// Seconds between its first job and its last in which a place had none.
     pub(super) fn gaps_s(&self) -> f64 {
         let (first_s, last_s) = self.worked_s.unwrap_or_default();
@@ -112,6 +156,22 @@ mod tests {
         let costs = RunCosts::fitted(&run);
         assert_eq!(costs.queue_s, Some(30.0));
         assert!((costs.chunk_s - 0.1).abs() < 1e-9 && (costs.start_s - 1.0).abs() < 1e-9, "{costs:?}");
+    }
+
+    #[test]
+    fn a_workers_journal_is_moved_to_the_clock_of_the_run() {
+        let key = "0".repeat(32);
+        let line = |began: f64, seconds: f64| {
+            format!(r#"{{"job":1,"key":"{key}","class":"a","outcome":"ok","began":{began},"seconds":{seconds}}}"#)
+        };
+        let journal = [line(7201.0, 2.0), "{\"job".to_owned(), line(7200.5, 5.0)].join("\n");
+        let span = WorkSpan::read(journal.as_bytes()).expect("memory can be read");
+        let expected = WorkSpan { jobs: 2, worked_s: Some((7200.5, 7205.5)), busy_s: 7.0, longest_s: 5.0 };
+        assert_eq!(span, expected);
+        let worker = WorkerRun::new(&span, 10.0, 7200.0, 2);
+        assert_eq!((worker.started_s, worker.worked_s, worker.start_s()), (Some(10.0), Some((10.5, 15.5)), Some(0.5)));
+        let idle = WorkerRun::new(&WorkSpan::read(&b""[..]).expect("nothing"), 10.0, 7200.0, 2);
+        assert_eq!((idle.worked_s, idle.busy_s), (None, 0.0));
     }
 
     #[test]
