@@ -1,6 +1,6 @@
 //! Runs of many workers played through in virtual time, by the rules of the spool: chunks are claimed in order, generation by generation;
-//! a dead worker's chunks are claimed again when its lease is over; one that runs out of time claims only chunks that still fit, and has a
-//! successor. Deterministic: no clock, no thread, nothing random.
+//! chunks of a worker that is dead or stopped are claimed again when its lease is over, and the first result counts; one that runs out of
+//! time claims only chunks that still fit, and has a successor. Deterministic: no clock, no thread, nothing random.
 
 use super::chunks::JobRange;
 use std::cmp::Reverse;
@@ -33,6 +33,8 @@ pub struct SimulatedWorker {
     pub starts_s: f64,
     /// When it dies, and the jobs that it runs with it.
     pub dies_s: Option<f64>,
+    /// When it is stopped, not before its start, and for how long. Its jobs go on; it notices their ends afterwards.
+    pub stops_s: Option<(f64, f64)>,
     /// How long it may run.
     pub time_s: Option<f64>,
 }
@@ -40,7 +42,7 @@ pub struct SimulatedWorker {
 impl SimulatedWorker {
     /// One that starts then, and has all the time there is.
     pub fn starting(starts_s: f64) -> Self {
-        Self { starts_s, dies_s: None, time_s: None }
+        Self { starts_s, dies_s: None, stops_s: None, time_s: None }
     }
 }
 
@@ -68,6 +70,8 @@ pub struct SimulatedEnd {
     pub chunks_left: usize,
     /// Claims, those of dead workers' chunks included.
     pub claims: usize,
+    /// Results that did not count, as another worker had been first.
+    pub discarded: usize,
     /// Workers that were started after those given.
     pub successors: usize,
 }
@@ -82,27 +86,16 @@ fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
+/// `Read`: the jobs of a claim can be started. `LeaseOver`: others may claim what a worker has claimed that nobody has seen alive since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
-    Starts {
-        worker: usize,
-    },
-    /// The jobs of a claim can be started.
-    Read {
-        claim: usize,
-    },
-    Ends {
-        claim: usize,
-        job: usize,
-        began_ns: u64,
-    },
-    Dies {
-        worker: usize,
-    },
-    /// A dead worker's claim may be claimed by others.
-    LeaseOver {
-        claim: usize,
-    },
+    Starts { worker: usize },
+    Read { claim: usize },
+    Ends { claim: usize, job: usize, began_ns: u64 },
+    Dies { worker: usize },
+    Stops { worker: usize, until_ns: u64 },
+    GoesOn { worker: usize },
+    LeaseOver { claim: usize },
 }
 
 /// A chunk in the hands of a worker.
@@ -111,6 +104,7 @@ struct Claim {
     worker: usize,
     /// Jobs that have not ended.
     left: usize,
+    is_lost: bool,
 }
 
 struct WorkerState {
@@ -124,6 +118,8 @@ struct WorkerState {
     /// When the last of its jobs ends.
     busy_until_ns: u64,
     reads: bool,
+    /// While it is stopped, when it goes on.
+    stopped_until_ns: u64,
     standing: Standing,
 }
 
@@ -152,7 +148,7 @@ struct Simulation<'a, Watch> {
     foreseen: usize,
     workers: Vec<WorkerState>,
     claims: Vec<Claim>,
-    /// Chunks of the open generation that nobody has claimed, and those of dead workers.
+    /// Chunks of the open generation that nobody has claimed, and those whose leases are over.
     unclaimed: VecDeque<usize>,
     orphaned: VecDeque<usize>,
     /// Chunks of the open generation that are not complete; the first chunk behind it.
@@ -160,6 +156,7 @@ struct Simulation<'a, Watch> {
     next_generation: usize,
     /// Workers that wait for something to claim.
     idle: BTreeSet<usize>,
+    is_complete: Vec<bool>,
     completed: usize,
     end: SimulatedEnd,
 }
@@ -179,6 +176,7 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
             incomplete: 0,
             next_generation: 0,
             idle: BTreeSet::new(),
+            is_complete: vec![false; cluster.chunks.len()],
             completed: 0,
             end: SimulatedEnd::default(),
         }
@@ -190,14 +188,12 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
         while let Some(Reverse((at_ns, _, happening))) = self.ahead.pop() {
             self.now_ns = at_ns;
             match happening {
-                Happening::Starts { worker } => self.work(worker),
+                Happening::Starts { worker } | Happening::GoesOn { worker } => self.work(worker),
                 Happening::Read { claim } => self.read(claim),
                 Happening::Ends { claim, job, began_ns } => self.job_ends(claim, job, began_ns),
                 Happening::Dies { worker } => self.die(worker),
-                Happening::LeaseOver { claim } => {
-                    self.orphaned.push_back(self.claims[claim].chunk);
-                    self.wake_all();
-                }
+                Happening::Stops { worker, until_ns } => self.stop(worker, until_ns),
+                Happening::LeaseOver { claim } => self.lose(claim),
             }
             if self.completed == self.cluster.chunks.len() {
                 break;
@@ -221,6 +217,10 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
         if let Some(dies_s) = course.dies_s {
             self.foresee(nanoseconds(dies_s), Happening::Dies { worker });
         }
+        if let Some((at_s, for_s)) = course.stops_s {
+            let at_ns = nanoseconds(at_s).max(starts_ns);
+            self.foresee(at_ns, Happening::Stops { worker, until_ns: at_ns.saturating_add(nanoseconds(for_s)) });
+        }
         self.foresee(starts_ns, Happening::Starts { worker });
         self.workers.push(WorkerState {
             course,
@@ -230,6 +230,7 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
             claims: Vec::new(),
             busy_until_ns: 0,
             reads: false,
+            stopped_until_ns: 0,
             standing: Standing::Works,
         });
     }
@@ -249,7 +250,7 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
 
     /// Starts jobs while places are free, and claims a chunk when there are none to start.
     fn work(&mut self, worker: usize) {
-        if self.workers[worker].standing == Standing::Gone {
+        if self.workers[worker].standing == Standing::Gone || self.is_stopped(worker) {
             return;
         }
         while let Some((claim, job)) = self.workers[worker].next_job() {
@@ -272,7 +273,7 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
 
     fn claim(&mut self, worker: usize, chunk: usize) {
         let claim = self.claims.len();
-        self.claims.push(Claim { chunk, worker, left: self.cluster.chunks[chunk].jobs });
+        self.claims.push(Claim { chunk, worker, left: self.cluster.chunks[chunk].jobs, is_lost: false });
         self.workers[worker].claims.push(claim);
         self.workers[worker].reads = true;
         self.foresee(self.now_ns.saturating_add(nanoseconds(self.cluster.claim_s)), Happening::Read { claim });
@@ -280,6 +281,9 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
 
     fn read(&mut self, claim: usize) {
         let Claim { chunk, worker, .. } = self.claims[claim];
+        if self.is_stopped(worker) {
+            return self.foresee(self.workers[worker].stopped_until_ns, Happening::Read { claim });
+        }
         let state = &mut self.workers[worker];
         state.reads = false;
         state.ready.push_back((claim, self.cluster.chunks[chunk].positions()));
@@ -313,21 +317,30 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
     }
 
     fn job_ends(&mut self, claim: usize, job: usize, began_ns: u64) {
-        let worker = self.claims[claim].worker;
+        let Claim { chunk, worker, .. } = self.claims[claim];
         if self.workers[worker].standing == Standing::Gone {
             return;
+        }
+        if self.is_stopped(worker) {
+            return self.foresee(self.workers[worker].stopped_until_ns, Happening::Ends { claim, job, began_ns });
         }
         (self.watch)(&SimulatedJob { job, claim, worker, began_ns, ended_ns: self.now_ns });
         self.workers[worker].places_free += 1;
         self.claims[claim].left -= 1;
         if self.claims[claim].left == 0 {
             self.workers[worker].claims.retain(|of_worker| *of_worker != claim);
-            self.complete();
+            self.complete(chunk);
         }
         self.work(worker);
     }
 
-    fn complete(&mut self) {
+    fn complete(&mut self, chunk: usize) {
+        if std::mem::replace(&mut self.is_complete[chunk], true) {
+            self.end.discarded += 1;
+            return;
+        }
+        // Whoever was stopped may be back before anybody has claimed it again.
+        self.orphaned.retain(|orphan| *orphan != chunk);
         self.completed += 1;
         self.incomplete -= 1;
         self.end.ended_ns = self.now_ns;
@@ -339,11 +352,34 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
 
     fn die(&mut self, worker: usize) {
         self.idle.remove(&worker);
-        let state = &mut self.workers[worker];
-        state.standing = Standing::Gone;
+        self.workers[worker].standing = Standing::Gone;
+        self.end_leases(worker);
+    }
+
+    fn stop(&mut self, worker: usize, until_ns: u64) {
+        self.workers[worker].stopped_until_ns = until_ns;
+        self.foresee(until_ns, Happening::GoesOn { worker });
+        if until_ns - self.now_ns > nanoseconds(self.cluster.lease_s) {
+            self.end_leases(worker);
+        }
+    }
+
+    fn is_stopped(&self, worker: usize) -> bool {
+        self.now_ns < self.workers[worker].stopped_until_ns
+    }
+
+    fn end_leases(&mut self, worker: usize) {
         let over_ns = self.now_ns.saturating_add(nanoseconds(self.cluster.lease_s));
-        for claim in std::mem::take(&mut state.claims) {
+        for claim in self.workers[worker].claims.clone() {
             self.foresee(over_ns, Happening::LeaseOver { claim });
+        }
+    }
+
+    fn lose(&mut self, claim: usize) {
+        let Claim { chunk, is_lost, .. } = &mut self.claims[claim];
+        if !std::mem::replace(is_lost, true) && !self.is_complete[*chunk] {
+            self.orphaned.push_back(*chunk);
+            self.wake_all();
         }
     }
 

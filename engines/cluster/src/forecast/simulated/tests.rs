@@ -73,6 +73,25 @@ fn a_dead_workers_chunk_is_done_again_when_its_lease_is_over_and_nothing_else_is
 }
 
 #[test]
+fn a_worker_that_goes_on_too_late_has_done_what_another_did_first() {
+    let (seconds, chunks) = ([1.0; 10], equal_chunks(10, 2));
+    let stopped_for = |for_s| SimulatedWorker { stops_s: Some((0.5, for_s)), ..SimulatedWorker::starting(0.0) };
+    let played = |for_s| {
+        let workers = [SimulatedWorker::starting(0.0), stopped_for(for_s)];
+        let end = simulate(&cluster(&seconds, &chunks, &workers, 1), |_| {});
+        (end.ended_ns as f64 / 1e9, end.claims, end.discarded, end.chunks_left)
+    };
+    assert_eq!(played(2.0), (6.0, 5, 0, 0), "its first job had ended while it was stopped");
+    assert_eq!(played(59.0), (60.5, 5, 0, 0), "nobody takes a chunk before its lease is over");
+    assert_eq!(played(61.0), (62.5, 6, 0, 0), "the other one is as fast, and later in noticing");
+    let behind = JobRange { generation: 1, ..chunks[4] };
+    let two_generations = [&chunks[..4], &[behind]].concat();
+    let workers = [SimulatedWorker::starting(0.0), stopped_for(61.8)];
+    let end = simulate(&cluster(&seconds, &two_generations, &workers, 1), |_| {});
+    assert_eq!((end.ended_ns as f64 / 1e9, end.discarded), (64.5, 1), "the run went on behind the barrier meanwhile");
+}
+
+#[test]
 fn a_worker_whose_time_is_nearly_up_claims_what_fits_and_has_a_successor() {
     let seconds = [4.0, 4.0, 4.0, 1.0];
     let chunks = equal_chunks(4, 1);
@@ -175,25 +194,35 @@ fn any_list() -> impl Strategy<Value = (Vec<f64>, Vec<JobRange>)> {
 }
 
 fn any_workers() -> impl Strategy<Value = Vec<SimulatedWorker>> {
-    let worker = (0.0..50.0, prop::option::of(0.0..200.0_f64)).prop_map(|(starts_s, dies_s)| SimulatedWorker {
+    let dies = prop::option::of(0.0..200.0_f64);
+    let stops = prop::option::of((0.0..200.0_f64, 0.0..200.0_f64));
+    let worker = (0.0..50.0, dies, stops).prop_map(|(starts_s, dies_s, stops_s)| SimulatedWorker {
         starts_s,
         dies_s,
+        stops_s,
         time_s: None,
     });
     prop::collection::vec(worker, 0..40)
 }
 
-/// Claims that were complete when the run ended, by chunk.
-fn complete_claims(jobs: &[SimulatedJob], chunks: &[JobRange]) -> Vec<usize> {
-    let mut ended = std::collections::BTreeMap::<usize, Vec<usize>>::new();
-    jobs.iter().for_each(|job| ended.entry(job.claim).or_default().push(job.job));
-    let mut complete = vec![0; chunks.len()];
+/// When each claim of a chunk was complete, by chunk, the first one first.
+fn complete_claims(jobs: &[SimulatedJob], chunks: &[JobRange]) -> Vec<Vec<u64>> {
+    let mut ended = std::collections::BTreeMap::<usize, Vec<(usize, u64)>>::new();
+    jobs.iter().for_each(|job| ended.entry(job.claim).or_default().push((job.job, job.ended_ns)));
+    let mut complete = vec![Vec::new(); chunks.len()];
     for of_claim in ended.values_mut() {
         of_claim.sort_unstable();
-        let chunk = chunks.iter().position(|chunk| chunk.positions().contains(&of_claim[0])).expect("of a chunk");
-        complete[chunk] += usize::from(of_claim.iter().copied().eq(chunks[chunk].positions()));
+        let chunk = chunk_of(chunks, of_claim[0].0);
+        if of_claim.iter().map(|(job, _)| *job).eq(chunks[chunk].positions()) {
+            complete[chunk].extend(of_claim.iter().map(|(_, ended_ns)| *ended_ns).max());
+        }
     }
+    complete.iter_mut().for_each(|ends| ends.sort_unstable());
     complete
+}
+
+fn chunk_of(chunks: &[JobRange], job: usize) -> usize {
+    chunks.iter().position(|chunk| chunk.positions().contains(&job)).expect("every job is in a chunk")
 }
 
 /// The most jobs that a worker ran at the same time.
@@ -239,21 +268,18 @@ proptest! {
         let run = SimulatedCluster { claim_s, lease_s, ..cluster(&seconds, &chunks, &workers, width) };
         let (end, jobs) = watched(&run);
         prop_assert_eq!(end.chunks_left, 0);
-        prop_assert!(complete_claims(&jobs, &chunks).into_iter().all(|claims| claims == 1));
+        let complete = complete_claims(&jobs, &chunks);
+        prop_assert!(complete.iter().all(|ends| !ends.is_empty()));
+        prop_assert_eq!(complete.iter().map(Vec::len).sum::<usize>(), chunks.len() + end.discarded);
         for (number, worker) in workers.iter().enumerate() {
             let died_ns = worker.dies_s.map_or(u64::MAX, nanoseconds);
             let mut own = jobs.iter().filter(|job| job.worker == number);
             prop_assert!(own.all(|job| job.ended_ns <= died_ns && job.began_ns >= nanoseconds(worker.starts_s)));
             prop_assert!(most_at_once(&jobs, number) <= width as i32);
         }
-        let generation = |job: &SimulatedJob| {
-            chunks.iter().find(|chunk| chunk.positions().contains(&job.job)).expect("of a chunk").generation
-        };
-        let last_generation = chunks.last().map_or(0, |chunk| chunk.generation);
-        for barrier in 1..=last_generation {
-            let (before, behind): (Vec<&SimulatedJob>, Vec<&SimulatedJob>) = jobs.iter().partition(|job| generation(job) < barrier);
-            let before_ends = before.iter().map(|job| job.ended_ns).max();
-            prop_assert!(behind.iter().map(|job| job.began_ns).min() >= before_ends);
+        for (at, chunk) in chunks.iter().enumerate() {
+            let is_behind = |job: &&SimulatedJob| chunks[chunk_of(&chunks, job.job)].generation > chunk.generation;
+            prop_assert!(jobs.iter().filter(is_behind).all(|job| job.began_ns >= complete[at][0]));
         }
         prop_assert_eq!(simulate(&run, |_| {}), end, "the same every time");
     }
@@ -270,7 +296,7 @@ proptest! {
         let longest_ns = jobs.iter().map(|job| job.ended_ns - job.began_ns).max().unwrap_or(0);
         prop_assert!(longest_ns <= nanoseconds(time_s));
         prop_assert!(jobs.iter().filter(|job| job.worker < count).all(|job| job.ended_ns <= nanoseconds(time_s)));
-        prop_assert!(complete_claims(&jobs, &chunks).into_iter().all(|claims| claims <= 1));
+        prop_assert!(complete_claims(&jobs, &chunks).into_iter().all(|ends| ends.len() <= 1));
         // Two longest jobs of five, and the claim, fit into any order on one place or more.
         let fits = |chunk: &JobRange| seconds[chunk.positions()].iter().sum::<f64>() + 0.2 < time_s;
         if chunks.iter().all(fits) {
