@@ -21,11 +21,13 @@ use words::{counted, time};
 pub struct ClusterForecast<'a> {
     /// Expected seconds of each job, in the order of the list.
     pub seconds: &'a [f64],
+    /// Cores that each job takes; empty if each takes one.
+    pub cores: &'a [usize],
     /// Positions of the first job behind each barrier, from 0, rising.
     pub barriers: &'a [usize],
     /// The longest chain of jobs that wait for each other by `after`, 0 if none does: [`longest_chain`].
     pub chain_s: f64,
-    /// Jobs that a node runs at once.
+    /// Jobs of one core that a node runs at once.
     pub width: usize,
     /// What such runs cost besides their jobs.
     pub costs: RunCosts,
@@ -61,7 +63,7 @@ pub struct NodesPoint {
 /// Expectations for numbers of nodes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ForecastTable {
-    /// Jobs' times, all added up.
+    /// Jobs' times, each times its cores, all added up.
     pub work_s: f64,
     /// The longest of them.
     pub longest_s: f64,
@@ -126,7 +128,7 @@ impl ClusterForecast<'_> {
     /// chain allows where that is most of the time. Of a long list not the fewest, but enough.
     fn enough(&self, sums: &ListSums) -> (usize, f64) {
         let nodes_for = |places: usize| places.div_ceil(self.width.max(1)).clamp(1, NODES_MAX);
-        let mut enough = nodes_for(self.seconds.len());
+        let mut enough = nodes_for((0..self.seconds.len()).map(|job| self.places_taken_up(job)).sum());
         let best_s = self.point(sums, enough).seconds;
         let is_enough = |nodes: usize| self.point(sums, nodes).seconds <= best_s * (1.0 + ERROR);
         let mut few = 0;
@@ -150,18 +152,35 @@ impl ClusterForecast<'_> {
     fn sums(&self) -> ListSums {
         let whole = ListToCut { jobs: ListedJobs::Timed(self.seconds), barriers: self.barriers, workers: 1, width: 1 };
         let generations = chunks::generations(&whole).into_iter().map(|range| {
-            let seconds = self.seconds[range.positions()].iter().map(|seconds| seconds.max(0.0));
-            GenerationSums { work_s: seconds.clone().sum(), longest_s: seconds.fold(0.0, f64::max) }
+            let seconds = self.seconds[range.positions()].iter().copied().fold(0.0, f64::max);
+            GenerationSums { work_s: range.positions().map(|job| self.core_seconds(job)).sum(), longest_s: seconds }
         });
         ListSums { generations: generations.collect(), after_s: self.chain_s.max(0.0) }
     }
 
+    /// At most as many as a node has.
+    fn cores(&self, job: usize) -> usize {
+        self.cores.get(job).map_or(1, |cores| (*cores).clamp(1, self.width.max(1)))
+    }
+
+    fn core_seconds(&self, job: usize) -> f64 {
+        self.seconds[job].max(0.0) * self.cores(job) as f64
+    }
+
+    /// A job's share of a node that is full of such jobs: those of three cores are two on eight places, four places each.
+    fn places_taken_up(&self, job: usize) -> usize {
+        let width = self.width.max(1);
+        width.div_ceil(width / self.cores(job))
+    }
+
     fn point(&self, sums: &ListSums, nodes: usize) -> NodesPoint {
         let (nodes, width) = (nodes.clamp(1, NODES_MAX), self.width.max(1));
-        let jobs = ListedJobs::Timed(self.seconds);
+        let core_seconds: Vec<f64> = (0..self.seconds.len()).map(|job| self.core_seconds(job)).collect();
+        let jobs = ListedJobs::Timed(&core_seconds);
         let chunks = chunks(&ListToCut { jobs, barriers: self.barriers, workers: nodes, width });
         let cluster = SimulatedCluster {
             seconds: self.seconds,
+            cores: self.cores,
             chunks: &chunks,
             workers: &vec![SimulatedWorker::starting(self.costs.start_s); nodes],
             width,
@@ -278,7 +297,7 @@ mod tests {
     }
 
     fn forecast(seconds: &[f64]) -> ClusterForecast<'_> {
-        ClusterForecast { seconds, barriers: &[], chain_s: 0.0, width: 1, costs: RunCosts::default() }
+        ClusterForecast { seconds, cores: &[], barriers: &[], chain_s: 0.0, width: 1, costs: RunCosts::default() }
     }
 
     #[test]
@@ -311,6 +330,16 @@ mod tests {
              16 nodes; more buys nothing"
         );
         assert_eq!(table.points.iter().map(|point| point.seconds).collect::<Vec<_>>(), [33.0, 17.0, 9.0, 5.0, 3.0]);
+    }
+
+    #[test]
+    fn jobs_of_several_cores_are_so_much_more_work() {
+        let costs = RunCosts { queue_s: None, start_s: 0.0, chunk_s: 0.0 };
+        let list = ClusterForecast { width: 4, cores: &[4; 8], costs, ..forecast(&[1.0; 8]) };
+        assert_eq!([1, 2, 8].map(|nodes| list.at(nodes).seconds), [8.0, 4.0, 1.0]);
+        assert_eq!((list.table(1).work_s, list.table(1).enough_nodes), (32.0, 8));
+        assert!(list.table(1).to_string().starts_with("1 node 8.0 s of work; "));
+        assert_eq!(list.here_or_there(2, 1).here_s, 8.0, "there are two cores for each");
     }
 
     #[test]

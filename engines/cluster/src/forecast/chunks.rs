@@ -29,7 +29,7 @@ const CLAIM_S: f64 = 0.02;
 pub enum ListedJobs<'a> {
     /// So many jobs.
     Untimed(usize),
-    /// Jobs that take so many seconds each.
+    /// Jobs that take so many seconds each, times the cores that they take.
     Timed(&'a [f64]),
 }
 
@@ -64,7 +64,7 @@ pub struct JobRange {
     pub first: usize,
     /// How many there are.
     pub jobs: usize,
-    /// Seconds of all of them together, if known.
+    /// Seconds of all of them together, times the cores that each takes, if known.
     pub expected_s: Option<f64>,
 }
 

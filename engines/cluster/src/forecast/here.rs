@@ -45,6 +45,7 @@ impl ClusterForecast<'_> {
         let chunks = generations(&ListToCut { jobs, barriers: self.barriers, workers: 1, width: 1 });
         let here = SimulatedCluster {
             seconds: self.seconds,
+            cores: self.cores,
             chunks: &chunks,
             workers: &[SimulatedWorker::starting(0.0)],
             width: cores,
@@ -65,7 +66,7 @@ mod tests {
 
     fn compared(seconds: &[f64], barriers: &[usize], queue_s: Option<f64>) -> HereOrThere {
         let costs = RunCosts { queue_s, start_s: 1.0, chunk_s: 0.0 };
-        ClusterForecast { seconds, barriers, chain_s: 0.0, width: 2, costs }.here_or_there(2, 4)
+        ClusterForecast { seconds, cores: &[], barriers, chain_s: 0.0, width: 2, costs }.here_or_there(2, 4)
     }
 
     #[test]

@@ -12,6 +12,8 @@ use std::ops::Range;
 pub struct SimulatedCluster<'a> {
     /// How long each job of the list takes.
     pub seconds: &'a [f64],
+    /// How many places each takes; empty if each takes one.
+    pub cores: &'a [usize],
     /// Its chunks in the order of claims, generation by generation.
     pub chunks: &'a [JobRange],
     /// The workers.
@@ -253,13 +255,14 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
         if self.workers[worker].standing == Standing::Gone || self.is_stopped(worker) {
             return;
         }
-        while let Some((claim, job)) = self.workers[worker].next_job() {
+        while let Some((claim, job)) = self.next_job(worker) {
             let ends_ns = self.now_ns.saturating_add(nanoseconds(self.cluster.seconds[job]));
             self.workers[worker].busy_until_ns = self.workers[worker].busy_until_ns.max(ends_ns);
             self.foresee(ends_ns, Happening::Ends { claim, job, began_ns: self.now_ns });
         }
         let state = &self.workers[worker];
-        if state.places_free > 0 && !state.reads && state.standing == Standing::Works {
+        let has_nothing_to_start = state.places_free > 0 && state.ready.is_empty() && !state.reads;
+        if has_nothing_to_start && state.standing == Standing::Works {
             match self.claimable(worker) {
                 Claimable::Chunk(chunk) => self.claim(worker, chunk),
                 Claimable::Nothing => {
@@ -269,6 +272,26 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
             }
         }
         self.leave_if_drained(worker);
+    }
+
+    /// Gives free places to the next job that has been read. One that takes several waits for them, and those behind it with it.
+    fn next_job(&mut self, worker: usize) -> Option<(usize, usize)> {
+        let (_, range) = self.workers[worker].ready.front()?;
+        let places = self.places(range.start);
+        let state = &mut self.workers[worker];
+        let (claim, range) = state.ready.front_mut().filter(|_| places <= state.places_free)?;
+        let (claim, job) = (*claim, range.start);
+        range.start += 1;
+        if range.start == range.end {
+            state.ready.pop_front();
+        }
+        state.places_free -= places;
+        Some((claim, job))
+    }
+
+    /// A job that asks for more cores than a worker has gets all of them.
+    fn places(&self, job: usize) -> usize {
+        self.cluster.cores.get(job).map_or(1, |cores| (*cores).clamp(1, self.cluster.width.max(1)))
     }
 
     fn claim(&mut self, worker: usize, chunk: usize) {
@@ -307,12 +330,15 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
         from.remove(place).map_or(Claimable::Nothing, Claimable::Chunk)
     }
 
-    /// A chunk with its claim takes no longer than this on a worker without other jobs, in whatever order it runs them (Graham 1966).
+    /// A chunk with its claim takes no longer than this on a worker without other jobs, in whatever order it runs them (Graham 1966); where a
+    /// job takes several places, no longer than its jobs one after another.
     fn chunk_ns(&self, chunk: usize) -> u64 {
         let jobs =
             self.cluster.seconds[self.cluster.chunks[chunk].positions()].iter().map(|seconds| nanoseconds(*seconds));
         let (longest_ns, work_ns) = (jobs.clone().max().unwrap_or(0), jobs.fold(0, u64::saturating_add));
-        let others_ns = (work_ns - longest_ns).div_ceil(self.cluster.width.max(1) as u64);
+        let is_wide = self.cluster.chunks[chunk].positions().any(|job| self.places(job) > 1);
+        let places = if is_wide { 1 } else { self.cluster.width.max(1) as u64 };
+        let others_ns = (work_ns - longest_ns).div_ceil(places);
         longest_ns.saturating_add(others_ns).saturating_add(nanoseconds(self.cluster.claim_s))
     }
 
@@ -325,7 +351,7 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
             return self.foresee(self.workers[worker].stopped_until_ns, Happening::Ends { claim, job, began_ns });
         }
         (self.watch)(&SimulatedJob { job, claim, worker, began_ns, ended_ns: self.now_ns });
-        self.workers[worker].places_free += 1;
+        self.workers[worker].places_free += self.places(job);
         self.claims[claim].left -= 1;
         if self.claims[claim].left == 0 {
             self.workers[worker].claims.retain(|of_worker| *of_worker != claim);
@@ -397,22 +423,6 @@ impl<'a, Watch: FnMut(&SimulatedJob)> Simulation<'a, Watch> {
             let starts_s = self.now_ns as f64 / 1e9 + self.cluster.successor_s;
             self.hire(SimulatedWorker { starts_s, dies_s: None, ..course });
         }
-    }
-}
-
-impl WorkerState {
-    /// Gives a free place to the next job that has been read.
-    fn next_job(&mut self) -> Option<(usize, usize)> {
-        if self.places_free == 0 {
-            return None;
-        }
-        let (claim, range) = self.ready.front_mut()?;
-        let (claim, job) = (*claim, range.next()?);
-        if range.start == range.end {
-            self.ready.pop_front();
-        }
-        self.places_free -= 1;
-        Some((claim, job))
     }
 }
 

@@ -14,7 +14,7 @@ fn cluster<'a>(
     workers: &'a [SimulatedWorker],
     width: usize,
 ) -> SimulatedCluster<'a> {
-    SimulatedCluster { seconds, chunks, workers, width, claim_s: 0.0, lease_s: 60.0, successor_s: 1.0 }
+    SimulatedCluster { seconds, cores: &[], chunks, workers, width, claim_s: 0.0, lease_s: 60.0, successor_s: 1.0 }
 }
 
 /// Chunks of so many jobs each, in the list's order.
@@ -44,6 +44,16 @@ fn a_place_waits_for_each_claim_and_the_others_work_meanwhile() {
     let begins: Vec<u64> = jobs.iter().map(|job| job.began_ns / (SECOND_NS / 2)).collect();
     assert_eq!(begins, [1, 1, 2, 3, 4, 4, 6, 6], "in half seconds: the third place has the next chunk read at once");
     assert_eq!((end.ended_ns, end.claims), (4 * SECOND_NS, 4));
+}
+
+#[test]
+fn a_job_that_takes_several_places_waits_for_them() {
+    let (seconds, cores, chunks) = ([1.0, 3.0, 1.0, 1.0], [1, 9, 1], equal_chunks(4, 4));
+    let one = at_once(1);
+    let (end, jobs) = watched(&SimulatedCluster { cores: &cores, ..cluster(&seconds, &chunks, &one, 2) });
+    let begins: Vec<(usize, u64)> = jobs.iter().map(|job| (job.job, job.began_ns / SECOND_NS)).collect();
+    assert_eq!(begins, [(0, 0), (1, 1), (2, 4), (3, 4)], "it asks for more than there are, and gets both");
+    assert_eq!(end.ended_ns, 5 * SECOND_NS);
 }
 
 #[test]
@@ -225,10 +235,11 @@ fn chunk_of(chunks: &[JobRange], job: usize) -> usize {
     chunks.iter().position(|chunk| chunk.positions().contains(&job)).expect("every job is in a chunk")
 }
 
-/// The most jobs that a worker ran at the same time.
-fn most_at_once(jobs: &[SimulatedJob], worker: usize) -> i32 {
+/// The most places that a worker's jobs took at the same time.
+fn most_at_once(jobs: &[SimulatedJob], worker: usize, places: impl Fn(usize) -> i32) -> i32 {
     let of_worker = || jobs.iter().filter(|job| job.worker == worker && job.ended_ns > job.began_ns);
-    let mut changes: Vec<(u64, i32)> = of_worker().flat_map(|job| [(job.began_ns, 1), (job.ended_ns, -1)]).collect();
+    let mut changes: Vec<(u64, i32)> =
+        of_worker().flat_map(|job| [(job.began_ns, places(job.job)), (job.ended_ns, -places(job.job))]).collect();
     changes.sort_unstable();
     let (mut running, mut most) = (0, 0);
     for (_, change) in changes {
@@ -263,19 +274,21 @@ proptest! {
         (seconds, chunks) in any_list(),
         mortals in any_workers(),
         (width, claim_s, lease_s) in (1..5_usize, 0.0..1.0_f64, 0.0..90.0_f64),
+        wide in prop::collection::vec(0..9_usize, 0..40),
     ) {
         let workers: Vec<SimulatedWorker> = mortals.into_iter().chain([SimulatedWorker::starting(5.0)]).collect();
-        let run = SimulatedCluster { claim_s, lease_s, ..cluster(&seconds, &chunks, &workers, width) };
+        let run = SimulatedCluster { claim_s, lease_s, cores: &wide, ..cluster(&seconds, &chunks, &workers, width) };
         let (end, jobs) = watched(&run);
         prop_assert_eq!(end.chunks_left, 0);
         let complete = complete_claims(&jobs, &chunks);
         prop_assert!(complete.iter().all(|ends| !ends.is_empty()));
         prop_assert_eq!(complete.iter().map(Vec::len).sum::<usize>(), chunks.len() + end.discarded);
+        let places = |job: usize| wide.get(job).map_or(1, |cores| (*cores).clamp(1, width) as i32);
         for (number, worker) in workers.iter().enumerate() {
             let died_ns = worker.dies_s.map_or(u64::MAX, nanoseconds);
             let mut own = jobs.iter().filter(|job| job.worker == number);
             prop_assert!(own.all(|job| job.ended_ns <= died_ns && job.began_ns >= nanoseconds(worker.starts_s)));
-            prop_assert!(most_at_once(&jobs, number) <= width as i32);
+            prop_assert!(most_at_once(&jobs, number, places) <= width as i32);
         }
         for (at, chunk) in chunks.iter().enumerate() {
             let is_behind = |job: &&SimulatedJob| chunks[chunk_of(&chunks, job.job)].generation > chunk.generation;
@@ -289,15 +302,16 @@ proptest! {
         (seconds, chunks) in any_list(),
         count in 1..6_usize,
         (width, time_s) in (1..5_usize, 1.0..60.0_f64),
+        wide in prop::collection::vec(0..9_usize, 0..40),
     ) {
         let workers = vec![SimulatedWorker { time_s: Some(time_s), ..SimulatedWorker::starting(0.0) }; count];
-        let run = SimulatedCluster { claim_s: 0.1, ..cluster(&seconds, &chunks, &workers, width) };
+        let run = SimulatedCluster { claim_s: 0.1, cores: &wide, ..cluster(&seconds, &chunks, &workers, width) };
         let (end, jobs) = watched(&run);
         let longest_ns = jobs.iter().map(|job| job.ended_ns - job.began_ns).max().unwrap_or(0);
         prop_assert!(longest_ns <= nanoseconds(time_s));
         prop_assert!(jobs.iter().filter(|job| job.worker < count).all(|job| job.ended_ns <= nanoseconds(time_s)));
         prop_assert!(complete_claims(&jobs, &chunks).into_iter().all(|ends| ends.len() <= 1));
-        // Two longest jobs of five, and the claim, fit into any order on one place or more.
+        // Whatever the order, a chunk takes no longer than its jobs one after another.
         let fits = |chunk: &JobRange| seconds[chunk.positions()].iter().sum::<f64>() + 0.2 < time_s;
         if chunks.iter().all(fits) {
             prop_assert_eq!(end.chunks_left, 0);
