@@ -81,7 +81,8 @@ pub fn forecast(
     costs: RunCosts,
     nodes: usize,
 ) -> ForecastTable {
-    let (mut seconds, mut barriers, mut names, mut after) = (Vec::new(), Vec::new(), HashMap::new(), Vec::new());
+    let (mut seconds, mut cores, mut barriers) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut names, mut after) = (HashMap::new(), Vec::new());
     for item in items {
         let ListItem::Job(spec) = item else {
             barriers.push(seconds.len());
@@ -89,12 +90,13 @@ pub fn forecast(
         };
         let position = seconds.len();
         seconds.push(times.get(&spec.number).copied().unwrap_or(0.0));
+        cores.push(spec.hands());
         let Some(more) = spec.more.as_deref() else { continue };
         after.extend(more.after.iter().filter_map(|name| names.get(name)).map(|earlier| (position, *earlier)));
         names.extend(more.id.clone().map(|id| (id, position)));
     }
     let chain_s = longest_chain(&seconds, &after);
-    ClusterForecast { seconds: &seconds, barriers: &barriers, chain_s, width, costs }.table(nodes)
+    ClusterForecast { seconds: &seconds, cores: &cores, barriers: &barriers, chain_s, width, costs }.table(nodes)
 }
 
 /// What a job is known by. The slot is where it happens to run.

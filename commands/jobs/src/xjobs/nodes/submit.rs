@@ -125,7 +125,9 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &Target) 
     let workers = limits.workers_max.map_or(workers, |most| workers.min(most));
     let width = width(args, cores.or(limits.cores));
     let forecast = forecast(&items, workers, width);
-    let seconds = |spec: &Spec| expected.as_ref().and_then(|times| times.get(&spec.number).copied());
+    let seconds = |spec: &Spec| {
+        expected.as_ref().and_then(|times| times.get(&spec.number).map(|seconds| seconds * spec.hands() as f64))
+    };
     let list = cut(items, workers as usize, width, seconds);
     let journal = books.journal;
     Ok(Place::There(Box::new(Submission { starter, workers, cores, list, digest, left_out, forecast, journal })))
