@@ -281,14 +281,14 @@ fn a_full_disk_below_the_spool_is_an_error_and_what_is_left_can_be_done() {
 }
 
 #[test]
-fn a_worker_of_another_run_or_without_its_folder_refuses() {
+fn a_worker_of_another_run_or_without_its_directory_refuses() {
     let place = Place::new();
     let arguments = ["--on", "local:1", "--spool", "s", "true"];
     assert_eq!(xjobs(&place, &arguments, "1\n").exit, Exit::Code(0));
     let worker = |spool: &str, run: &str| xjobs(&place, &["--worker", spool, "--worker-run", run], "");
     let other = worker("s", "other");
     assert_eq!(other.exit, Exit::Code(1));
-    assert!(said(&other).contains("this node sees another folder by that name"), "{}", said(&other));
+    assert!(said(&other).contains("this node sees another directory by that name"), "{}", said(&other));
     assert!(said(&worker("nowhere", "x")).contains("could not use nowhere as a spool"));
 }
 

@@ -2,7 +2,7 @@
 //! of life any more, is claimed again as the next attempt. Nobody takes a chunk while one of the generation before is not done.
 //!
 //! Each worker begins with the chunks that are dealt to it, so that workers seldom want the same one, and takes from the others' when its
-//! own are done: then it lists the folder once instead of trying every name.
+//! own are done: then it lists the directory once instead of trying every name.
 
 use crate::alive::{AliveSign, Roll};
 use crate::link;
@@ -72,7 +72,7 @@ impl Claims {
         claims
     }
 
-    /// The next chunk. After `Wait` it is asked again when some time has passed: each time it lists folders.
+    /// The next chunk. After `Wait` it is asked again when some time has passed: each time it lists directorys.
     ///
     /// # Errors
     /// When the spool cannot be read or written.
@@ -190,8 +190,8 @@ impl Claims {
     }
 }
 
-fn names(spool: &Spool, folder: &str) -> Result<Vec<String>, SpoolFault> {
-    let path = spool.root().join(folder);
+fn names(spool: &Spool, directory: &str) -> Result<Vec<String>, SpoolFault> {
+    let path = spool.root().join(directory);
     let entries = std::fs::read_dir(&path).map_err(failed("list", &path))?;
     let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
     names.collect::<Result<_, _>>().map_err(failed("list", &path))
@@ -200,7 +200,7 @@ fn names(spool: &Spool, folder: &str) -> Result<Vec<String>, SpoolFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::part::Part;
+    use crate::part::ChunkPart;
     use crate::spool::tests::spool;
     use std::path::Path;
     use std::time::{Duration, SystemTime};
@@ -221,7 +221,7 @@ mod tests {
     }
 
     fn finish(claims: &Claims, chunk: u32, attempt: u32) -> bool {
-        let part = Part { chunk, attempt, worker: claims.worker.clone(), results: Vec::new() };
+        let part = ChunkPart { chunk, attempt, worker: claims.worker.clone(), results: Vec::new() };
         part.finish(&claims.spool).expect("written")
     }
 
@@ -283,7 +283,7 @@ mod tests {
         for attempt in 1..=DEATHS_MAX + 2 {
             let behind = (attempt > 1).then(|| attempt - 1);
             assert_eq!(one.next().expect("sound"), NextChunk::Claimed { chunk: 0, attempt, behind });
-            let part = Part { chunk: 0, attempt, worker: "w0".to_owned(), results: Vec::new() };
+            let part = ChunkPart { chunk: 0, attempt, worker: "w0".to_owned(), results: Vec::new() };
             assert!(part.free(&one.spool).expect("written"));
         }
     }

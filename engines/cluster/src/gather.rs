@@ -1,6 +1,6 @@
 //! Gathering: what workers have published, for whoever submitted the run or attached to it. Reads only; may be begun again at any time.
 
-use crate::part::{JobResult, Part};
+use crate::part::{ChunkPart, JobResult};
 use crate::spool::{Spool, SpoolFault, failed, new_lines};
 use std::collections::HashMap;
 use std::fs::File;
@@ -66,7 +66,7 @@ impl Gatherer {
     ///
     /// # Errors
     /// When the spool cannot be read.
-    pub fn poll(&mut self) -> Result<Vec<Part>, SpoolFault> {
+    pub fn poll(&mut self) -> Result<Vec<ChunkPart>, SpoolFault> {
         let mut parts = Vec::new();
         for chunk in self.announced()? {
             self.take(chunk, &mut parts)?;
@@ -81,7 +81,7 @@ impl Gatherer {
     ///
     /// # Errors
     /// When the spool cannot be read.
-    pub fn sweep(&mut self, parts: &mut Vec<Part>) -> Result<(), SpoolFault> {
+    pub fn sweep(&mut self, parts: &mut Vec<ChunkPart>) -> Result<(), SpoolFault> {
         self.swept = Some(Instant::now());
         let path = self.spool.root().join("done");
         let entries = std::fs::read_dir(&path).map_err(failed("list", &path))?;
@@ -109,11 +109,11 @@ impl Gatherer {
         Ok(chunks)
     }
 
-    fn take(&mut self, chunk: u32, parts: &mut Vec<Part>) -> Result<(), SpoolFault> {
+    fn take(&mut self, chunk: u32, parts: &mut Vec<ChunkPart>) -> Result<(), SpoolFault> {
         if self.seen.get(chunk as usize) != Some(&false) {
             return Ok(());
         }
-        if let Some(part) = Part::done(&self.spool, chunk)? {
+        if let Some(part) = ChunkPart::done(&self.spool, chunk)? {
             self.seen[chunk as usize] = true;
             self.left -= 1;
             parts.push(part);
@@ -145,7 +145,7 @@ impl Gatherer {
     ///
     /// # Errors
     /// When the spool cannot be read.
-    pub fn unfinished(&self) -> Result<Vec<Part>, SpoolFault> {
+    pub fn unfinished(&self) -> Result<Vec<ChunkPart>, SpoolFault> {
         let path = self.spool.root().join("claim");
         let mut last: HashMap<u32, u32> = HashMap::new();
         let entries = std::fs::read_dir(&path).map_err(failed("list", &path))?;
@@ -161,7 +161,7 @@ impl Gatherer {
         }
         let mut chunks: Vec<(u32, u32)> = last.into_iter().collect();
         chunks.sort_unstable();
-        let parts = chunks.into_iter().map(|(chunk, attempt)| Part::freed(&self.spool, chunk, attempt));
+        let parts = chunks.into_iter().map(|(chunk, attempt)| ChunkPart::freed(&self.spool, chunk, attempt));
         parts.filter_map(Result::transpose).collect()
     }
 
@@ -204,9 +204,9 @@ mod tests {
     use super::*;
     use crate::spool::tests::spool;
 
-    fn part(chunk: u32) -> Part {
+    fn part(chunk: u32) -> ChunkPart {
         let result = JobResult { worker: "w".to_owned(), printed: [(1, 2), (0, 0)], ..JobResult::lost(1, 0) };
-        Part { chunk, attempt: 1, worker: "w".to_owned(), results: vec![result] }
+        ChunkPart { chunk, attempt: 1, worker: "w".to_owned(), results: vec![result] }
     }
 
     #[test]

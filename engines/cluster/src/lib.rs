@@ -1,4 +1,4 @@
-//! One list of jobs on many machines: a spool folder that they share, workers that claim chunks of it, and the engines (Slurm, ssh,
+//! One list of jobs on many machines: a spool directory that they share, workers that claim chunks of it, and the engines (Slurm, ssh,
 //! this machine) that start workers. Theory: `README.md` beside this crate's manifest. Mute: prints nothing, reads no environment.
 
 pub mod alive;

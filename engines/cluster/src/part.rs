@@ -44,7 +44,7 @@ impl JobResult {
 
 /// An attempt that has ended in good order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct ChunkPart {
     /// The chunk.
     pub chunk: u32,
     /// Which attempt it was, from 1.
@@ -80,7 +80,7 @@ pub(crate) fn freed_name(chunk: u32, attempt: u32) -> String {
     format!("{chunk:08}.{attempt}.free")
 }
 
-impl Part {
+impl ChunkPart {
     /// Publishes a whole part. Returns whether it counts: another attempt may have been faster.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ impl Part {
     }
 }
 
-fn read(path: &Path, chunk: u32) -> Result<Option<Part>, SpoolFault> {
+fn read(path: &Path, chunk: u32) -> Result<Option<ChunkPart>, SpoolFault> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -147,7 +147,7 @@ fn read(path: &Path, chunk: u32) -> Result<Option<Part>, SpoolFault> {
 }
 
 /// None where the file has no end yet: it is being copied, on a file system without links.
-fn parse(bytes: &[u8], chunk: u32) -> Result<Option<Part>, String> {
+fn parse(bytes: &[u8], chunk: u32) -> Result<Option<ChunkPart>, String> {
     let Some(lines) = bytes.strip_suffix(b"\n") else { return Ok(None) };
     let mut lines: Vec<&[u8]> = lines.split(|byte| *byte == b'\n').collect();
     let Some(Ok(end)) = lines.pop().map(serde_json::from_slice::<EndLine>) else { return Ok(None) };
@@ -159,7 +159,7 @@ fn parse(bytes: &[u8], chunk: u32) -> Result<Option<Part>, String> {
     if end.end != chunk || end.results != results.len() {
         return Err(format!("it ends as chunk {} with {} results", end.end, end.results));
     }
-    Ok(Some(Part { chunk, attempt: end.attempt, worker: end.by, results }))
+    Ok(Some(ChunkPart { chunk, attempt: end.attempt, worker: end.by, results }))
 }
 
 #[cfg(test)]
@@ -179,19 +179,24 @@ mod tests {
         }
     }
 
-    fn part(attempt: u32, worker: &str, jobs: &[u64]) -> Part {
-        Part { chunk: 1, attempt, worker: worker.to_owned(), results: jobs.iter().map(|job| result(*job)).collect() }
+    fn part(attempt: u32, worker: &str, jobs: &[u64]) -> ChunkPart {
+        ChunkPart {
+            chunk: 1,
+            attempt,
+            worker: worker.to_owned(),
+            results: jobs.iter().map(|job| result(*job)).collect(),
+        }
     }
 
     #[test]
     fn the_first_part_of_a_chunk_counts() {
         let place = tempfile::tempdir().expect("a directory");
         let spool = spool(place.path(), 2, &[2], 1);
-        assert_eq!(Part::done(&spool, 1).expect("readable"), None);
+        assert_eq!(ChunkPart::done(&spool, 1).expect("readable"), None);
         let (first, second) = (part(1, "w0", &[1, 2]), part(2, "w1", &[1, 2]));
         assert!(first.finish(&spool).expect("written"));
         assert!(!second.finish(&spool).expect("written"));
-        assert_eq!(Part::done(&spool, 1).expect("readable"), Some(first));
+        assert_eq!(ChunkPart::done(&spool, 1).expect("readable"), Some(first));
         let left = std::fs::read_dir(place.path().join("part")).expect("readable").count();
         assert_eq!(left, 0, "a part has no second name");
     }
@@ -202,8 +207,11 @@ mod tests {
         let spool = spool(place.path(), 2, &[2], 1);
         let given_up = part(3, "w0", &[2]);
         given_up.free(&spool).expect("written");
-        assert_eq!(Part::freed(&spool, 1, 3).expect("readable"), Some(given_up));
-        assert_eq!((Part::freed(&spool, 1, 2).expect("none"), Part::done(&spool, 1).expect("none")), (None, None));
+        assert_eq!(ChunkPart::freed(&spool, 1, 3).expect("readable"), Some(given_up));
+        assert_eq!(
+            (ChunkPart::freed(&spool, 1, 2).expect("none"), ChunkPart::done(&spool, 1).expect("none")),
+            (None, None)
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The spool: the folder in which one run's list, claims, results and outputs lie, on a file system that all nodes see. What is in it is the
+//! The spool: the directory in which one run's list, claims, results and outputs lie, on a file system that all nodes see. What is in it is the
 //! whole truth about the run; layout and order of writing: this crate's `README.md`.
 
 mod header;
@@ -35,15 +35,15 @@ pub fn digest<'a>(words: impl Iterator<Item = &'a [u8]>, items: &[ListItem]) -> 
 }
 
 /// Folders of a spool.
-const FOLDERS: [&str; 8] = ["claim", "part", "done", "news", "journal", "out", "alive", "log"];
+const DIRECTORIES: [&str; 8] = ["claim", "part", "done", "news", "journal", "out", "alive", "log"];
 
-/// The file that makes a folder a spool; made last.
+/// The file that makes a directory a spool; made last.
 const HEADER: &str = "run.json";
 
 /// The file whose being there ends a run.
 const STOP: &str = "stop";
 
-/// How often a folder is removed into which somebody may still write.
+/// How often a directory is removed into which somebody may still write.
 const REMOVALS: u32 = 20;
 
 /// The file that has the rule that was met.
@@ -89,7 +89,7 @@ pub enum SpoolFault {
         found: u32,
     },
     /// A worker that was started for one run has found another one.
-    #[error("work on run {expected} in {}: it holds run {found}; this node sees another folder by that name than the one that submits", .path.display())]
+    #[error("work on run {expected} in {}: it holds run {found}; this node sees another directory by that name than the one that submits", .path.display())]
     OtherRun {
         /// The spool.
         path: PathBuf,
@@ -138,22 +138,22 @@ impl Spool {
     /// Makes a spool of chunks of jobs, unless one is there. `header.chunks` and `header.jobs` are counted here.
     ///
     /// # Errors
-    /// When the folder cannot be made or written, or holds something else.
+    /// When the directory cannot be made or written, or holds something else.
     pub fn make(
         root: &Path,
         mut header: SpoolHeader,
         chunks: impl IntoIterator<Item = Vec<Spec>>,
     ) -> Result<MadeSpool, SpoolFault> {
-        DirBuilder::new().recursive(true).mode(0o700).create(root).map_err(failed("make the folder", root))?;
+        DirBuilder::new().recursive(true).mode(0o700).create(root).map_err(failed("make the directory", root))?;
         let root = root.canonicalize().map_err(failed("find", root))?;
         if root.join(HEADER).exists() {
             return Self::open(&root).map(MadeSpool::Old);
         }
-        for folder in FOLDERS {
-            let path = root.join(folder);
+        for directory in DIRECTORIES {
+            let path = root.join(directory);
             match DirBuilder::new().mode(0o700).create(&path) {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                    return Err(failed("make the folder", &path)(error));
+                    return Err(failed("make the directory", &path)(error));
                 }
                 _ => {}
             }
@@ -218,8 +218,8 @@ impl Spool {
     }
 
     /// A path in it.
-    pub fn path(&self, folder: &str, name: &str) -> PathBuf {
-        self.root.join(folder).join(name)
+    pub fn path(&self, directory: &str, name: &str) -> PathBuf {
+        self.root.join(directory).join(name)
     }
 
     /// The jobs of a chunk, in the order of the list.
@@ -292,7 +292,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Removes the folder and all that is in it.
+    /// Removes the directory and all that is in it.
     ///
     /// # Errors
     /// When something cannot be removed.
@@ -415,7 +415,7 @@ pub(crate) mod tests {
         assert!(matches!(Spool::open(place.path()), Err(SpoolFault::NoSpool(_))));
         let made = spool(place.path(), 3, &[3], 1);
         let other = Spool::open_run(place.path(), "other").expect_err("another run");
-        assert!(other.to_string().contains("sees another folder"), "{other}");
+        assert!(other.to_string().contains("sees another directory"), "{other}");
         let bounds = bounds_of(place.path(), &made.header().id);
         std::fs::write(&bounds, [0; 16]).expect("written");
         assert!(Spool::open(place.path()).expect_err("damage").to_string().contains("does not bound 3 chunks"));

@@ -115,7 +115,7 @@ impl Worker {
     /// # Errors
     /// When no thread can be had.
     pub fn live(&self, stop: impl FnMut(SpoolStop) + Send + 'static) -> std::io::Result<Living> {
-        let (ended, is_ended) = mpsc::channel();
+        let (ended, is_ended) = mpsc::sync_channel(1);
         let (spool, sign, deadline) = (Arc::clone(&self.spool), Arc::clone(&self.sign), self.identity.deadline);
         let thread = std::thread::Builder::new()
             .name("alive".to_owned())
@@ -138,7 +138,7 @@ impl Worker {
 /// Signs of life are given while this is there.
 #[derive(Debug)]
 pub struct Living {
-    ended: Option<mpsc::Sender<()>>,
+    ended: Option<mpsc::SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 

@@ -1,7 +1,7 @@
 //! What a worker knows of chunks that it has claimed: which jobs of them have ended, and where their output is.
 
 use super::lock;
-use crate::part::{JobResult, Part};
+use crate::part::{ChunkPart, JobResult};
 use crate::spool::SpoolFault;
 use jobs::journal::JobOutcome;
 use jobs::run::ConcludedJob;
@@ -15,15 +15,15 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) enum Committed {
     /// All its jobs have ended.
-    Whole(Part),
+    Whole(ChunkPart),
     /// The rest is for others.
-    Freed(Part),
+    Freed(ChunkPart),
 }
 
 /// A chunk that is under way.
 #[derive(Debug)]
 struct Open {
-    part: Part,
+    part: ChunkPart,
     left: usize,
 }
 
@@ -62,7 +62,7 @@ impl ChunkBooks {
 
     /// Opens an attempt at a chunk: what an earlier one had come to, and the jobs that are left.
     pub fn open(&mut self, chunk: u32, attempt: u32, earlier: Vec<JobResult>, left: &[Spec]) {
-        let part = Part { chunk, attempt, worker: self.worker.clone(), results: earlier };
+        let part = ChunkPart { chunk, attempt, worker: self.worker.clone(), results: earlier };
         self.chunk_of.extend(left.iter().map(|spec| (spec.number, chunk)));
         self.open.insert(chunk, Open { part, left: left.len() });
         if left.is_empty() {
@@ -73,7 +73,7 @@ impl ChunkBooks {
     /// A chunk that has cost too many workers.
     pub fn give_up(&mut self, chunk: u32, attempt: u32, jobs: &[Spec]) {
         let results = jobs.iter().map(|spec| JobResult::lost(spec.number, attempt - 1)).collect();
-        self.send(Committed::Whole(Part { chunk, attempt, worker: self.worker.clone(), results }));
+        self.send(Committed::Whole(ChunkPart { chunk, attempt, worker: self.worker.clone(), results }));
     }
 
     /// How long jobs take that ended lately.

@@ -4,7 +4,7 @@
 use super::books::ChunkBooks;
 use super::{WorkerIdentity, lock};
 use crate::claims::{Claims, NextChunk};
-use crate::part::{JobResult, Part};
+use crate::part::{ChunkPart, JobResult};
 use crate::spool::{Spool, SpoolFault};
 use jobs::journal::JobOutcome;
 use jobs::list::ListItem;
@@ -100,7 +100,9 @@ impl ChunkFeed {
             NextChunk::Claimed { chunk, attempt, behind } => {
                 (self.pause, self.idle_since) = (FIRST_PAUSE, None);
                 let earlier = match behind {
-                    Some(before) => Part::freed(&self.spool, chunk, before)?.map_or(Vec::new(), |part| part.results),
+                    Some(before) => {
+                        ChunkPart::freed(&self.spool, chunk, before)?.map_or(Vec::new(), |part| part.results)
+                    }
                     None => Vec::new(),
                 };
                 let left = left_of(self.spool.chunk(chunk)?, &earlier);

@@ -28,7 +28,7 @@ pub struct NodeArgs {
     #[arg(long, value_name = "WORDS", requires = "on", allow_hyphen_values = true, hide_short_help = true)]
     pub engine_args: Option<String>,
 
-    /// With --on: keep the run's files in DIR, which all nodes see (default: a new folder here, removed at the end)
+    /// With --on: keep the run's files in DIR, which all nodes see (default: a new directory here, removed at the end)
     #[arg(long, value_name = "DIR", requires = "on", hide_short_help = true)]
     pub spool: Option<PathBuf>,
 

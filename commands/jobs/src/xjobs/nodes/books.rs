@@ -2,7 +2,7 @@
 //! works here and there. Which chunks have been printed and which are in the journal is noted in the spool, for a run that goes on.
 
 use super::super::NAME;
-use cluster::part::Part;
+use cluster::part::ChunkPart;
 use cluster::spool::Spool;
 use jobs::journal::Journal;
 use mh_kit::failure::{Failure, with_causes};
@@ -14,12 +14,12 @@ use std::path::Path;
 use terminal::quote;
 
 /// Chunks of which something has been done, a number a line.
-pub struct ChunkNotes {
+pub struct PrintedChunks {
     file: File,
     noted: HashSet<u32>,
 }
 
-impl ChunkNotes {
+impl PrintedChunks {
     /// Reads them, and goes on.
     pub fn open(spool: &Spool, name: &str) -> Result<Self, Failure> {
         let path = spool.root().join(name);
@@ -51,18 +51,44 @@ struct AnyLine {
     job: Option<u64>,
 }
 
-/// Adds to `journal` what workers noted about the jobs of these parts, each by the worker whose result counts.
-pub fn merge(spool: &Spool, parts: &[Part], journal: &mut Journal) -> io::Result<()> {
-    let mut jobs_of: HashMap<&str, HashSet<u64>> = HashMap::new();
-    for result in parts.iter().flat_map(|part| &part.results) {
-        jobs_of.entry(result.worker.as_str()).or_default().insert(result.job);
+/// Whose lines about which jobs are to be added to the user's journal.
+pub struct JournalCredits {
+    jobs_of: HashMap<String, HashSet<u64>>,
+    chunks: Vec<u32>,
+    merged: PrintedChunks,
+}
+
+impl JournalCredits {
+    /// Nothing is to be added yet.
+    pub fn open(spool: &Spool) -> Result<Self, Failure> {
+        Ok(Self { jobs_of: HashMap::new(), chunks: Vec::new(), merged: PrintedChunks::open(spool, "merged")? })
     }
-    let mut workers: Vec<(&str, HashSet<u64>)> = jobs_of.into_iter().filter(|(worker, _)| !worker.is_empty()).collect();
-    workers.sort_unstable_by_key(|(worker, _)| worker.to_owned());
-    for (worker, jobs) in workers {
-        merge_one(&spool.path("journal", &format!("{worker}.jsonl")), &jobs, journal)?;
+
+    /// Each job's lines by the worker whose result counts, unless they have been added before.
+    pub fn take(&mut self, part: &ChunkPart) {
+        if self.merged.has(part.chunk) {
+            return;
+        }
+        self.chunks.push(part.chunk);
+        for result in part.results.iter().filter(|result| !result.worker.is_empty()) {
+            // Most jobs have the worker of the one before.
+            match self.jobs_of.get_mut(&result.worker) {
+                Some(jobs) => _ = jobs.insert(result.job),
+                None => _ = self.jobs_of.insert(result.worker.clone(), HashSet::from([result.job])),
+            }
+        }
     }
-    Ok(())
+
+    /// Adds all.
+    pub fn merge(mut self, spool: &Spool, journal: &mut Journal) -> io::Result<()> {
+        let mut workers: Vec<(String, HashSet<u64>)> = self.jobs_of.into_iter().collect();
+        workers.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        for (worker, jobs) in workers {
+            merge_one(&spool.path("journal", &format!("{worker}.jsonl")), &jobs, journal)?;
+        }
+        journal.finish()?;
+        self.chunks.into_iter().try_for_each(|chunk| self.merged.note(chunk))
+    }
 }
 
 fn merge_one(path: &Path, jobs: &HashSet<u64>, journal: &mut Journal) -> io::Result<()> {

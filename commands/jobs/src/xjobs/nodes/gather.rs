@@ -3,16 +3,16 @@
 
 use super::super::plan::Job;
 use super::super::{Called, NAME, XjobsArgs, begin, command, inputs, plan, report};
-use super::books::{ChunkNotes, merge};
+use super::books::{JournalCredits, PrintedChunks};
 use super::shown::{self, NodeTally};
 use super::spool_failure;
-use super::submit::Crowd;
+use super::submit::WorkerCrowd;
 use super::watched::WatchedWorkers;
 use clap::FromArgMatches;
 use cluster::alive::workers_seen;
 use cluster::forecast::verdict::verdict;
 use cluster::gather::{Gatherer, OutputFault};
-use cluster::part::{JobResult, Part};
+use cluster::part::{ChunkPart, JobResult};
 use cluster::spool::{Spool, SpoolStop};
 use jobs::halt::{EndCounts, Halt, HaltManner};
 use jobs::journal::{JobOutcome, Journal};
@@ -50,7 +50,7 @@ pub struct EndWish {
 pub fn attend(
     context: &Context,
     spool: &Arc<Spool>,
-    crowd: &Arc<Mutex<Option<Crowd>>>,
+    crowd: &Arc<Mutex<Option<WorkerCrowd>>>,
 ) -> Result<Arc<EndWish>, Failure> {
     let failure = |error: io::Error| mh_kit::context::signal_failure(error);
     let signals = SignalSet::hold_back(ENDING).map_err(failure)?;
@@ -110,18 +110,18 @@ struct InOrder {
 }
 
 /// What is gathered with.
-pub struct Gathering {
+pub struct NodeGathering {
     spool: Arc<Spool>,
     gatherer: Gatherer,
-    crowd: Arc<Mutex<Option<Crowd>>>,
+    crowd: Arc<Mutex<Option<WorkerCrowd>>>,
     wish: Arc<EndWish>,
     tally: Arc<NodeTally>,
     in_order: Option<InOrder>,
-    gathered: ChunkNotes,
+    gathered: PrintedChunks,
     halt: Option<Halt>,
     ran: FinishedRun,
-    parts: Vec<Part>,
-    keeps_parts: bool,
+    /// Where the user has a journal.
+    credits: Option<JournalCredits>,
     watched: WatchedWorkers,
     left_out_before: u64,
     begun: Instant,
@@ -134,16 +134,17 @@ enum Standing {
     Over,
 }
 
-impl Gathering {
+impl NodeGathering {
     /// Begins. Chunks that were printed by an earlier submission are left out unless `again`.
     pub fn new(
         spool: Arc<Spool>,
         job: &Job,
-        crowd: Arc<Mutex<Option<Crowd>>>,
+        crowd: Arc<Mutex<Option<WorkerCrowd>>>,
         wish: Arc<EndWish>,
         again: bool,
+        has_journal: bool,
     ) -> Result<Self, Failure> {
-        let gathered = ChunkNotes::open(&spool, "gathered")?;
+        let gathered = PrintedChunks::open(&spool, "gathered")?;
         let width = spool.header().limits.cores.map_or(1, |cores| cores as usize);
         let mut gathering = Self {
             gatherer: Gatherer::new(Arc::clone(&spool)),
@@ -154,8 +155,7 @@ impl Gathering {
             gathered,
             halt: job.options.halt,
             ran: FinishedRun::default(),
-            parts: Vec::new(),
-            keeps_parts: false,
+            credits: has_journal.then(|| JournalCredits::open(&spool)).transpose()?,
             watched: WatchedWorkers::new(width),
             left_out_before: 0,
             begun: Instant::now(),
@@ -186,7 +186,10 @@ impl Gathering {
         self.gatherer.sweep(&mut parts).map_err(|fault| spool_failure(&fault))?;
         for part in parts {
             match self.gathered.has(part.chunk) {
-                true => self.ran.left_out += part.results.len() as u64,
+                true => {
+                    self.ran.left_out += part.results.len() as u64;
+                    self.credits.iter_mut().for_each(|credits| credits.take(&part));
+                }
                 false => self.take(part)?,
             }
         }
@@ -207,7 +210,6 @@ impl Gathering {
 
     /// Until every chunk is done, or the run is ended.
     pub fn run(mut self, context: &Context, args: &XjobsArgs, journal: Option<Journal>) -> Result<Outcome, Failure> {
-        self.keeps_parts = journal.is_some();
         let total = self.spool.header().jobs;
         let progress = shown::progress(context, &self.tally, total, args.plain);
         let (mut pause, mut ended) = (PAUSE, None);
@@ -250,7 +252,7 @@ impl Gathering {
         if goes_on { Standing::GoOn } else { Standing::Over }
     }
 
-    fn take(&mut self, part: Part) -> Result<(), Failure> {
+    fn take(&mut self, part: ChunkPart) -> Result<(), Failure> {
         if self.tally.first_ns.load(Ordering::Relaxed) == 0 {
             self.tally.first_ns.store(self.begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
         }
@@ -271,9 +273,7 @@ impl Gathering {
             }
         }
         self.gathered.note(part.chunk).map_err(|error| note_failure(&error))?;
-        if self.keeps_parts {
-            self.parts.push(part);
-        }
+        self.credits.iter_mut().for_each(|credits| credits.take(&part));
         self.consider_halting()
     }
 
@@ -336,9 +336,10 @@ impl Gathering {
         }
         let unfinished = self.gatherer.unfinished().map_err(|fault| spool_failure(&fault))?;
         let in_part: u64 = unfinished.iter().map(|part| part.results.len() as u64).sum();
-        if let Some(mut journal) = journal {
-            merge(&self.spool, &self.parts, &mut journal).and_then(|()| journal.finish()).map_err(|error| {
-                Failure::Environment { command: NAME, message: format!("add to the journal: {}", with_causes(&error)) }
+        if let Some((mut journal, credits)) = journal.zip(self.credits.take()) {
+            credits.merge(&self.spool, &mut journal).map_err(|error| Failure::Environment {
+                command: NAME,
+                message: format!("add to the journal: {}", with_causes(&error)),
             })?;
         }
         let EndCounts { succeeded, failed } = self.ran.counts;
@@ -421,6 +422,6 @@ pub fn attach(context: &mut Context, own: &XjobsArgs, root: &Path) -> Result<Out
     let crowd = Arc::new(Mutex::new(None));
     let wish = attend(context, &spool, &crowd)?;
     let books = begin::open_books(context, &args, &job.options.template)?;
-    let gathering = Gathering::new(spool, &job, crowd, wish, true)?;
+    let gathering = NodeGathering::new(spool, &job, crowd, wish, true, books.journal.is_some())?;
     gathering.run(context, &args, books.journal)
 }

@@ -4,7 +4,7 @@ use super::super::plan::Job;
 use super::super::{NAME, dry_run};
 use cluster::forecast::costs::RunCosts;
 use cluster::forecast::times::JobTimes;
-use cluster::forecast::{ClusterForecast, ForecastTable, longest_chain};
+use cluster::forecast::{ClusterForecast, longest_chain};
 use jobs::journal::{EarlierEnd, JournalDone};
 use jobs::key::Keys;
 use jobs::list::ListItem;
@@ -73,30 +73,42 @@ fn specs(items: &[ListItem]) -> impl Iterator<Item = &Spec> {
     })
 }
 
-/// How long the list takes on this many nodes and others.
-pub fn forecast(
-    items: &[ListItem],
-    times: &HashMap<u64, f64>,
+/// The figures of a list whose times are known.
+pub struct ListFigures {
+    seconds: Vec<f64>,
+    cores: Vec<usize>,
+    barriers: Vec<usize>,
+    chain_s: f64,
     width: usize,
     costs: RunCosts,
-    nodes: usize,
-) -> ForecastTable {
-    let (mut seconds, mut cores, mut barriers) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut names, mut after) = (HashMap::new(), Vec::new());
-    for item in items {
-        let ListItem::Job(spec) = item else {
-            barriers.push(seconds.len());
-            continue;
-        };
-        let position = seconds.len();
-        seconds.push(times.get(&spec.number).copied().unwrap_or(0.0));
-        cores.push(spec.hands());
-        let Some(more) = spec.more.as_deref() else { continue };
-        after.extend(more.after.iter().filter_map(|name| names.get(name)).map(|earlier| (position, *earlier)));
-        names.extend(more.id.clone().map(|id| (id, position)));
+}
+
+impl ListFigures {
+    /// Of a list for nodes that run `width` jobs at once.
+    pub fn new(items: &[ListItem], times: &HashMap<u64, f64>, width: usize, costs: RunCosts) -> Self {
+        let (mut seconds, mut cores, mut barriers) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut names, mut after) = (HashMap::new(), Vec::new());
+        for item in items {
+            let ListItem::Job(spec) = item else {
+                barriers.push(seconds.len());
+                continue;
+            };
+            let position = seconds.len();
+            seconds.push(times.get(&spec.number).copied().unwrap_or(0.0));
+            cores.push(spec.hands());
+            let Some(more) = spec.more.as_deref() else { continue };
+            after.extend(more.after.iter().filter_map(|name| names.get(name)).map(|earlier| (position, *earlier)));
+            names.extend(more.id.clone().map(|id| (id, position)));
+        }
+        let chain_s = longest_chain(&seconds, &after);
+        Self { seconds, cores, barriers, chain_s, width, costs }
     }
-    let chain_s = longest_chain(&seconds, &after);
-    ClusterForecast { seconds: &seconds, cores: &cores, barriers: &barriers, chain_s, width, costs }.table(nodes)
+
+    /// What they let expect.
+    pub fn forecast(&self) -> ClusterForecast<'_> {
+        let Self { chain_s, width, costs, .. } = *self;
+        ClusterForecast { seconds: &self.seconds, cores: &self.cores, barriers: &self.barriers, chain_s, width, costs }
+    }
 }
 
 /// What a job is known by. The slot is where it happens to run.

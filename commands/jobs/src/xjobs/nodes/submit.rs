@@ -2,15 +2,15 @@
 
 mod crowd;
 
-pub use crowd::Crowd;
+pub use crowd::WorkerCrowd;
 
 use super::super::inputs::Input;
 use super::super::plan::{Job, plan, usage};
 use super::super::{Called, NAME, XjobsArgs, begin};
-use super::gather::{Gathering, attend};
-use super::list;
+use super::gather::{NodeGathering, attend};
+use super::list::{self, ListFigures};
 use super::spool_failure;
-use super::target::Target;
+use super::target::NodeTarget;
 use cluster::cut::{CutList, cut};
 use cluster::forecast::ForecastTable;
 use cluster::forecast::costs::RunCosts;
@@ -49,7 +49,7 @@ struct Submission {
 
 /// Runs the list on the engine that was asked for.
 pub fn submit(context: &mut Context, args: XjobsArgs, called: Called) -> Result<Outcome, Failure> {
-    let target = Target::parse(args.nodes.on.as_deref().unwrap_or_default())?;
+    let target = NodeTarget::parse(args.nodes.on.as_deref().unwrap_or_default())?;
     refuse(&args, called, context)?;
     let mut job = plan(context, &args, called)?;
     let submission = match prepare(context, &args, &mut job, &target)? {
@@ -90,14 +90,14 @@ fn refuse(args: &XjobsArgs, called: Called, context: &Context) -> Result<(), Fai
     }
 }
 
-fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &Target) -> Result<Place, Failure> {
+fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &NodeTarget) -> Result<Place, Failure> {
     if job.options.defaults.stdout.is_some() || job.options.defaults.stderr.is_some() {
         return Err(usage("a redirection of all jobs does not go with --on: redirect mh xjobs itself, or each job"));
     }
     let (mut starter, workers, cores) = starter_of(context, args, target)?;
     let limits = match starter.limits() {
         Ok(limits) => limits,
-        Err(fault) if *target == Target::Auto => return Ok(Place::Here(list::read(job)?, with_causes(&fault))),
+        Err(fault) if *target == NodeTarget::Auto => return Ok(Place::Here(list::read(job)?, with_causes(&fault))),
         Err(fault) => return Err(engine_failure(&fault)),
     };
     let mut items = list::read(job)?;
@@ -106,48 +106,33 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &Target) 
     let digest = digest(words, &items);
     let times = args.journal.as_deref().and_then(|path| JobTimes::read(path).ok()).unwrap_or_default();
     let expected = list::expected(job, &items, &times);
-    let forecast = |items: &[ListItem], workers: u32, width: usize| {
-        let costs = RunCosts { queue_s: limits.queue.map(|queue| queue.as_secs_f64()), ..RunCosts::default() };
-        expected.as_ref().map(|times| list::forecast(items, times, width, costs, workers as usize))
-    };
-    if *target == Target::Auto {
-        let asked = workers.or(limits.nodes).unwrap_or(1).clamp(1, USUAL_MAX);
-        let there = forecast(&items, asked, width(args, cores.or(limits.cores)));
-        if let Some(why) = stays(there.as_ref(), job.options.width) {
-            return Ok(Place::Here(items, why));
+    let width = width(args, cores.or(limits.cores));
+    let usual = workers.or(limits.nodes).unwrap_or(1).clamp(1, USUAL_MAX);
+    let costs = RunCosts { queue_s: limits.queue.map(|queue| queue.as_secs_f64()), ..RunCosts::default() };
+    let figures = |items: &[ListItem]| Some(ListFigures::new(items, expected.as_ref()?, width, costs));
+    if *target == NodeTarget::Auto {
+        let Some(figures) = figures(&items) else {
+            let why = "how long its jobs take is not known: a journal of an earlier run (--journal) tells";
+            return Ok(Place::Here(items, why.to_owned()));
+        };
+        let choice = figures.forecast().here_or_there(job.options.width, usual as usize);
+        if choice.stays_here() {
+            return Ok(Place::Here(items, choice.to_string()));
         }
     }
     let books = begin::open_books(context, args, &job.options.template)?;
     let left_out = books.done.map_or(0, |mut done| list::leave_out(job, &mut items, &mut done));
     let count = items.iter().filter(|item| matches!(item, ListItem::Job(_))).count() as u64;
-    let usual = limits.nodes.unwrap_or(1).clamp(1, USUAL_MAX);
     let workers = workers.unwrap_or(usual).min(u32::try_from(count).unwrap_or(u32::MAX)).max(1);
     let workers = limits.workers_max.map_or(workers, |most| workers.min(most));
-    let width = width(args, cores.or(limits.cores));
-    let forecast = forecast(&items, workers, width);
+    // Playing a million jobs through takes seconds: only who asks waits for it.
+    let forecast = figures(&items).filter(|_| args.explain).map(|figures| figures.forecast().table(workers as usize));
     let seconds = |spec: &Spec| {
         expected.as_ref().and_then(|times| times.get(&spec.number).map(|seconds| seconds * spec.hands() as f64))
     };
     let list = cut(items, workers as usize, width, seconds);
     let journal = books.journal;
     Ok(Place::There(Box::new(Submission { starter, workers, cores, list, digest, left_out, forecast, journal })))
-}
-
-/// Why the list is no longer here than on the nodes that there are; none where it is.
-fn stays(there: Option<&ForecastTable>, width: usize) -> Option<String> {
-    let Some(there) = there else { return Some("how long its jobs take is not known: --journal tells".to_owned()) };
-    let here_s = (there.work_s / width.max(1) as f64).max(there.chain_s);
-    let point = there.points.iter().find(|point| point.nodes == there.asked)?;
-    let there_s = point.seconds + there.queue_s.unwrap_or(0.0);
-    let time = |seconds: f64| terminal::duration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
-    (here_s <= there_s).then(|| {
-        format!(
-            "{} here, {} on {} with the wait for them",
-            time(here_s),
-            time(there_s),
-            counted(there.asked as u64, "node")
-        )
-    })
 }
 
 /// Jobs that a worker runs at once, as far as that is known here.
@@ -160,18 +145,18 @@ fn width(args: &XjobsArgs, cores: Option<u32>) -> usize {
 fn starter_of(
     context: &Context,
     args: &XjobsArgs,
-    target: &Target,
+    target: &NodeTarget,
 ) -> Result<(Box<dyn Starter>, Option<u32>, Option<u32>), Failure> {
     let path = variable("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     let (nodes, cores) = (args.nodes.nodes, args.nodes.cores);
     Ok(match target {
-        Target::Auto => (Box::new(SlurmStarter), nodes, cores),
-        Target::Slurm(partition) => (Box::new(SlurmStarter), nodes, cores),
-        Target::Ssh(hosts) => {
+        NodeTarget::Auto => (Box::new(SlurmStarter), nodes, cores),
+        NodeTarget::Slurm(partition) => (Box::new(SlurmStarter), nodes, cores),
+        NodeTarget::Ssh(hosts) => {
             let count = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
             (Box::new(SshStarter), nodes.or(Some(count)), cores)
         }
-        Target::Local(count) => {
+        NodeTarget::Local(count) => {
             let share = u32::try_from(context.machine.hands_allowed()).unwrap_or(1) / count;
             (Box::new(LocalStarter::new()), Some(*count), cores.or(Some(share.max(1))))
         }
@@ -244,11 +229,12 @@ fn carry_out(
     let spool = Arc::new(spool(context, args, job, &mut submission)?);
     let crowd = Arc::new(Mutex::new(None));
     let wish = attend(context, &spool, &crowd)?;
-    let mut gathering = Gathering::new(Arc::clone(&spool), job, Arc::clone(&crowd), wish, false)?;
+    let mut gathering =
+        NodeGathering::new(Arc::clone(&spool), job, Arc::clone(&crowd), wish, false, submission.journal.is_some())?;
     gathering.left_out_before(submission.left_out);
     if !gathering.is_complete() {
         let request = request(args, &submission, spool.root(), &spool.header().id);
-        let mut workers = Crowd::new(submission.starter, request);
+        let mut workers = WorkerCrowd::new(submission.starter, request);
         workers.start(context).map_err(|fault| {
             if args.nodes.spool.is_none() {
                 let _it_is_ours = std::fs::remove_dir_all(spool.root());

@@ -5,7 +5,7 @@ use mh_kit::failure::Failure;
 
 /// Where workers are started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum NodeTarget {
     /// By Slurm, in this partition.
     Slurm(Option<String>),
     /// On these hosts.
@@ -19,7 +19,7 @@ pub enum Target {
 /// LIMIT: workers on this machine: each is a process with threads.
 const LOCAL_MAX: u32 = 256;
 
-impl Target {
+impl NodeTarget {
     /// Reads what was typed behind `--on`.
     pub fn parse(text: &str) -> Result<Self, Failure> {
         let (engine, rest) = text.split_once(':').map_or((text, None), |(engine, rest)| (engine, Some(rest)));
@@ -51,11 +51,11 @@ mod tests {
 
     #[test]
     fn targets_are_read_and_others_refused() {
-        let parse = |text| Target::parse(text).map_err(|failure| format!("{failure:?}"));
-        assert_eq!(parse("slurm"), Ok(Target::Slurm(None)));
-        assert_eq!(parse("slurm:long"), Ok(Target::Slurm(Some("long".to_owned()))));
-        assert_eq!(parse("ssh:a,me@b,"), Ok(Target::Ssh(vec!["a".to_owned(), "me@b".to_owned()])));
-        assert_eq!((parse("local:3"), parse("auto")), (Ok(Target::Local(3)), Ok(Target::Auto)));
+        let parse = |text| NodeTarget::parse(text).map_err(|failure| format!("{failure:?}"));
+        assert_eq!(parse("slurm"), Ok(NodeTarget::Slurm(None)));
+        assert_eq!(parse("slurm:long"), Ok(NodeTarget::Slurm(Some("long".to_owned()))));
+        assert_eq!(parse("ssh:a,me@b,"), Ok(NodeTarget::Ssh(vec!["a".to_owned(), "me@b".to_owned()])));
+        assert_eq!((parse("local:3"), parse("auto")), (Ok(NodeTarget::Local(3)), Ok(NodeTarget::Auto)));
         for bad in ["local", "local:0", "local:x", "ssh", "ssh:", "ssh:-oProxyCommand=x", "pbs", "", "auto:1"] {
             assert!(parse(bad).is_err(), "{bad}");
         }

@@ -3,7 +3,7 @@
 
 use cluster::forecast::costs::{ClusterRun, WorkerRun};
 use cluster::gather::Gatherer;
-use cluster::part::Part;
+use cluster::part::ChunkPart;
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -43,7 +43,7 @@ impl WatchedWorkers {
     }
 
     /// Notes a chunk.
-    pub fn take(&mut self, part: &Part) {
+    pub fn take(&mut self, part: &ChunkPart) {
         let now_s = self.begun.elapsed().as_secs_f64();
         let own = part.results.iter().filter(|result| result.worker == part.worker).map(|result| result.seconds);
         let (work_s, longest_s) = own.fold((0.0, 0.0_f64), |(sum, most), seconds| (sum + seconds, most.max(seconds)));
@@ -85,7 +85,7 @@ mod tests {
         let mut watched = WatchedWorkers::new(2);
         let result = |seconds| JobResult { seconds, worker: "w".to_owned(), ..JobResult::lost(1, 0) };
         let results = vec![result(1.0), result(3.0), result(2.0)];
-        watched.take(&Part { chunk: 0, attempt: 1, worker: "w".to_owned(), results });
+        watched.take(&ChunkPart { chunk: 0, attempt: 1, worker: "w".to_owned(), results });
         let run = watched.run(2);
         assert_eq!((run.longest_job_s, run.workers.len()), (3.0, 2));
         let worked = run.workers.iter().find(|worker| worker.worked_s.is_some()).expect("it worked");

@@ -22,7 +22,7 @@ const IN_VAIN_MAX: u32 = 2;
 const LOG_SHOWN: usize = 600;
 
 /// Workers, and the engine that they came from.
-pub struct Crowd {
+pub struct WorkerCrowd {
     starter: Box<dyn Starter>,
     request: WorkerRequest,
     ids: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Crowd {
     was_silent: bool,
 }
 
-impl Crowd {
+impl WorkerCrowd {
     /// Nobody has been started.
     pub fn new(starter: Box<dyn Starter>, request: WorkerRequest) -> Self {
         let now = Instant::now();
