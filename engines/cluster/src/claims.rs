@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// LIMIT: a chunk whose workers have died so often is given up: it may be what they die of.
 const DEATHS_MAX: u32 = 5;
 
+/// Claims that others were faster with before directories are listed anew.
+const LOST_MAX: usize = 16;
+
 /// What a worker may do next.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NextChunk {
@@ -78,9 +81,15 @@ impl Claims {
     /// When the spool cannot be read or written.
     pub fn next(&mut self) -> Result<NextChunk, SpoolFault> {
         loop {
+            let mut lost = 0;
             while let Some((chunk, standing)) = self.candidates.pop_front() {
                 if let Some(next) = self.claim(chunk, standing)? {
                     return Ok(next);
+                }
+                lost += 1;
+                if lost == LOST_MAX {
+                    // Others have been here: a listing tells more than one try after the other.
+                    self.candidates.clear();
                 }
             }
             let Some(range) = self.range() else { return Ok(NextChunk::Finished) };

@@ -34,7 +34,7 @@ pub fn digest<'a>(words: impl Iterator<Item = &'a [u8]>, items: &[ListItem]) -> 
     digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Folders of a spool.
+/// Directories of a spool.
 const DIRECTORIES: [&str; 8] = ["claim", "part", "done", "news", "journal", "out", "alive", "log"];
 
 /// The file that makes a directory a spool; made last.
