@@ -59,6 +59,10 @@ const PACKAGES: &[Packaged] = &[
     ("pg_ctlcluster", "postgresql"),
     ("openssl", "openssl"),
     ("prometheus", "prometheus"),
+    ("sbatch", "slurm-wlm"),
+    ("munged", "munge"),
+    ("sshd", "openssh-server"),
+    ("ssh", "openssh-client"),
 ];
 
 /// Schedules of each model in the second tier.

@@ -1,5 +1,5 @@
 //! Test-only: data generators, a fake clock, a fake machine, faulty files, a golden runner, other programs, throw-away
-//! database servers, directory snapshots.
+//! database servers and a throw-away Slurm, directory snapshots.
 //! Knows nothing of the product's crates, so that each of them may use it; nothing of it is shipped.
 //! What goes wrong inside a test's own tools panics with the reason: a test has no better use for it.
 
@@ -12,4 +12,5 @@ pub mod mariadb_server;
 pub mod postgres_server;
 pub mod program;
 pub mod random;
+pub mod slurm;
 pub mod tree;

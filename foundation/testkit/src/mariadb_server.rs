@@ -102,7 +102,7 @@ impl Drop for MariaDbServer {
 }
 
 /// A server's program is not in everybody's `PATH`.
-fn find(program: &str) -> Option<PathBuf> {
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let in_path = TestProgram::find(program).map(|found| found.path().to_owned());
     in_path.or_else(|| Some(Path::new("/usr/sbin").join(program)).filter(|path| path.exists()))
 }
