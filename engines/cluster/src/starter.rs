@@ -1,13 +1,17 @@
-//! Starting workers: the one thing that is asked of an engine. A worker is `PROGRAM xjobs --worker SPOOL --worker-run ID`; where it finds
-//! its number is the starter's matter. Whether jobs are done an engine is never asked: the spool says that.
+//! Starting workers: the one thing that is asked of an engine. A worker is `PROGRAM xjobs --worker SPOOL --worker-run ID --worker-number
+//! N`, with its messages in `SPOOL/log/N`. Whether jobs are done an engine is never asked: the spool says that.
 
+mod command;
 mod local;
 mod slurm;
 mod ssh;
+mod worker_command;
+mod worker_process;
 
+pub use command::EngineEnvironment;
 pub use local::LocalStarter;
 pub use slurm::SlurmStarter;
-pub use ssh::SshStarter;
+pub use ssh::{SshHost, SshStarter};
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -97,6 +101,14 @@ pub enum StarterFault {
         command: String,
         /// How long it was given.
         after: Duration,
+    },
+    /// A name is no host's.
+    #[error("ssh: '{host}' is no host: {reason}")]
+    Host {
+        /// The name.
+        host: String,
+        /// Why.
+        reason: &'static str,
     },
     /// It could not be run.
     #[error("run {command}")]

@@ -2,6 +2,20 @@
 //! inside: the kernel then answers 0, as `pid_namespaces(7)` says, and here it is none.
 
 use rustix::process::Pid;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Has `command` lead a session of its own, without a terminal: it outlives this one, and no key reaches it.
+pub fn in_own_session(command: &mut Command) -> &mut Command {
+    // SAFETY: a plain system call on the new process, allowed between fork and exec.
+    let lead = || match unsafe { libc::setsid() } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    };
+    // SAFETY: what runs there allocates nothing and takes no lock.
+    unsafe { command.pre_exec(lead) }
+}
 
 /// The session of a process, or of this one; none where its leader is outside, or the process is not there.
 pub fn session_of(process: Option<Pid>) -> Option<Pid> {
@@ -40,6 +54,15 @@ mod tests {
         assert_eq!(known(0), None);
         assert_eq!(known(-1), None);
         assert_eq!(known(7), Pid::from_raw(7));
+    }
+
+    #[test]
+    fn a_program_may_lead_its_own_session() {
+        let mut child = in_own_session(Command::new("sleep").arg("1000")).spawn().expect("it starts");
+        let pid = Pid::from_child(&child);
+        assert_eq!((session_of(Some(pid)), group_of(pid)), (Some(pid), Some(pid)));
+        child.kill().expect("it lives");
+        child.wait().expect("it is our child");
     }
 
     #[test]

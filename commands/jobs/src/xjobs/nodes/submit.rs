@@ -16,16 +16,19 @@ use cluster::forecast::ForecastTable;
 use cluster::forecast::costs::RunCosts;
 use cluster::forecast::times::JobTimes;
 use cluster::spool::{MadeSpool, Spool, SpoolHeader, SpoolLimits, digest};
-use cluster::starter::{LocalStarter, SlurmStarter, SshStarter, Starter, StarterFault, WorkerRequest};
+use cluster::starter::{
+    EngineEnvironment, LocalStarter, SlurmStarter, SshHost, SshStarter, Starter, StarterFault, WorkerRequest,
+};
 use cluster::text::ByteText;
 use jobs::journal::Journal;
 use jobs::list::ListItem;
 use jobs::source::JobSource;
 use jobs::spec::Spec;
-use mh_kit::context::{Context, variable};
+use mh_kit::context::{Context, variable, variables};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::counted;
 use parking_lot::Mutex;
+use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -148,19 +151,27 @@ fn starter_of(
     target: &NodeTarget,
 ) -> Result<(Box<dyn Starter>, Option<u32>, Option<u32>), Failure> {
     let path = variable("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let environment = EngineEnvironment::new(&path, variables());
     let (nodes, cores) = (args.nodes.nodes, args.nodes.cores);
     Ok(match target {
-        NodeTarget::Auto => (Box::new(SlurmStarter), nodes, cores),
-        NodeTarget::Slurm(partition) => (Box::new(SlurmStarter), nodes, cores),
+        NodeTarget::Auto => (Box::new(SlurmStarter::new(None, environment)), nodes, cores),
+        NodeTarget::Slurm(partition) => (Box::new(SlurmStarter::new(partition.clone(), environment)), nodes, cores),
         NodeTarget::Ssh(hosts) => {
             let count = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
-            (Box::new(SshStarter), nodes.or(Some(count)), cores)
+            let hosts = hosts.iter().map(|host| host.parse()).collect::<Result<Vec<SshHost>, _>>();
+            let hosts = hosts.map_err(|fault| engine_failure(&fault))?;
+            (Box::new(SshStarter::new(hosts, engine_words(args), environment)), nodes.or(Some(count)), cores)
         }
         NodeTarget::Local(count) => {
             let share = u32::try_from(context.machine.hands_allowed()).unwrap_or(1) / count;
-            (Box::new(LocalStarter::new()), Some(*count), cores.or(Some(share.max(1))))
+            (Box::new(LocalStarter::new(environment)), Some(*count), cores.or(Some(share.max(1))))
         }
     })
+}
+
+/// What `--engine-args` has, word by word.
+fn engine_words(args: &XjobsArgs) -> Vec<OsString> {
+    args.nodes.engine_args.as_deref().unwrap_or_default().split_whitespace().map(Into::into).collect()
 }
 
 fn engine_failure(fault: &StarterFault) -> Failure {
@@ -197,7 +208,6 @@ fn explain(job: &mut Job, args: &XjobsArgs, submission: &Submission) {
 }
 
 fn request(args: &XjobsArgs, submission: &Submission, spool: &Path, id: &str) -> WorkerRequest {
-    let words = args.nodes.engine_args.as_deref().unwrap_or_default();
     WorkerRequest {
         program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("mh")),
         spool: spool.to_owned(),
@@ -206,7 +216,7 @@ fn request(args: &XjobsArgs, submission: &Submission, spool: &Path, id: &str) ->
         workers: submission.workers,
         cores: submission.cores,
         time: args.nodes.time,
-        engine_args: words.split_whitespace().map(Into::into).collect(),
+        engine_args: engine_words(args),
         name: "mh-xjobs".to_owned(),
     }
 }
@@ -251,7 +261,7 @@ fn spool(context: &Context, args: &XjobsArgs, job: &Job, submission: &mut Submis
     let id = new_id();
     let root = args.nodes.spool.clone().unwrap_or_else(|| job.options.directory.join(format!(".mh-xjobs-{id}")));
     let list = std::mem::take(&mut submission.list);
-    let bytes = |word: std::ffi::OsString| ByteText(word.into_vec());
+    let bytes = |word: OsString| ByteText(word.into_vec());
     let header = SpoolHeader {
         format: SpoolHeader::FORMAT,
         id,
