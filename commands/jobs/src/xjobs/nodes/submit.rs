@@ -17,11 +17,12 @@ use cluster::forecast::costs::RunCosts;
 use cluster::forecast::times::JobTimes;
 use cluster::spool::{MadeSpool, Spool, SpoolHeader, SpoolLimits, digest};
 use cluster::starter::{
-    EngineEnvironment, LocalStarter, SlurmStarter, SshHost, SshStarter, Starter, StarterFault, WorkerRequest,
+    EngineEnvironment, LocalStarter, SlurmStarter, SshStarter, Starter, StarterFault, WorkerRequest,
 };
 use cluster::text::ByteText;
 use jobs::journal::Journal;
 use jobs::list::ListItem;
+use jobs::shell_words;
 use jobs::source::JobSource;
 use jobs::spec::Spec;
 use mh_kit::context::{Context, variable, variables};
@@ -43,6 +44,7 @@ struct Submission {
     workers: u32,
     cores: Option<u32>,
     list: CutList,
+    engine_args: Vec<OsString>,
     digest: String,
     left_out: u64,
     /// What the journal lets expect.
@@ -135,7 +137,18 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &NodeTarg
     };
     let list = cut(items, workers as usize, width, seconds);
     let journal = books.journal;
-    Ok(Place::There(Box::new(Submission { starter, workers, cores, list, digest, left_out, forecast, journal })))
+    let engine_args = engine_words(args)?;
+    Ok(Place::There(Box::new(Submission {
+        starter,
+        workers,
+        cores,
+        list,
+        engine_args,
+        digest,
+        left_out,
+        forecast,
+        journal,
+    })))
 }
 
 /// Jobs that a worker runs at once, as far as that is known here.
@@ -158,9 +171,7 @@ fn starter_of(
         NodeTarget::Slurm(partition) => (Box::new(SlurmStarter::new(partition.clone(), environment)), nodes, cores),
         NodeTarget::Ssh(hosts) => {
             let count = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
-            let hosts = hosts.iter().map(|host| host.parse()).collect::<Result<Vec<SshHost>, _>>();
-            let hosts = hosts.map_err(|fault| engine_failure(&fault))?;
-            (Box::new(SshStarter::new(hosts, engine_words(args), environment)), nodes.or(Some(count)), cores)
+            (Box::new(SshStarter::new(hosts.clone(), engine_words(args)?, environment)), nodes.or(Some(count)), cores)
         }
         NodeTarget::Local(count) => {
             let share = u32::try_from(context.machine.hands_allowed()).unwrap_or(1) / count;
@@ -169,9 +180,12 @@ fn starter_of(
     })
 }
 
-/// What `--engine-args` has, word by word.
-fn engine_words(args: &XjobsArgs) -> Vec<OsString> {
-    args.nodes.engine_args.as_deref().unwrap_or_default().split_whitespace().map(Into::into).collect()
+/// Words for the engine's command, divided as a shell would.
+fn engine_words(args: &XjobsArgs) -> Result<Vec<OsString>, Failure> {
+    let text = args.nodes.engine_args.as_deref().unwrap_or_default();
+    let words = shell_words::split(text.as_bytes());
+    let words = words.ok_or_else(|| usage("--engine-args: a quotation in it has no end"))?;
+    Ok(words.into_iter().map(OsString::from_vec).collect())
 }
 
 fn engine_failure(fault: &StarterFault) -> Failure {
@@ -216,7 +230,7 @@ fn request(args: &XjobsArgs, submission: &Submission, spool: &Path, id: &str) ->
         workers: submission.workers,
         cores: submission.cores,
         time: args.nodes.time,
-        engine_args: engine_words(args),
+        engine_args: submission.engine_args.clone(),
         name: "mh-xjobs".to_owned(),
     }
 }

@@ -1,7 +1,8 @@
 //! Which engine starts workers, from what was typed.
 
 use super::super::plan::usage;
-use mh_kit::failure::Failure;
+use cluster::starter::SshHost;
+use mh_kit::failure::{Failure, with_causes};
 
 /// Where workers are started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +10,7 @@ pub enum NodeTarget {
     /// By Slurm, in this partition.
     Slurm(Option<String>),
     /// On these hosts.
-    Ssh(Vec<String>),
+    Ssh(Vec<SshHost>),
     /// So many here.
     Local(u32),
     /// By Slurm where that is sooner, else as without `--on`.
@@ -26,14 +27,10 @@ impl NodeTarget {
         let rest = rest.filter(|rest| !rest.is_empty());
         match (engine, rest) {
             ("slurm", partition) => Ok(Self::Slurm(partition.map(str::to_owned))),
-            ("ssh", Some(hosts)) => {
-                let hosts: Vec<String> = hosts.split(',').filter(|host| !host.is_empty()).map(str::to_owned).collect();
-                match hosts.iter().find(|host| host.starts_with('-')) {
-                    Some(host) => Err(usage(format!("--on ssh: {host} is no host"))),
-                    None if hosts.is_empty() => Err(usage("--on ssh: needs hosts: ssh:HOST,HOST")),
-                    None => Ok(Self::Ssh(hosts)),
-                }
-            }
+            ("ssh", Some(hosts)) => match SshHost::list(hosts) {
+                Ok(hosts) => Ok(Self::Ssh(hosts)),
+                Err(fault) => Err(usage(format!("--on ssh:{hosts}: {}", with_causes(&fault)))),
+            },
             ("ssh", None) => Err(usage("--on ssh: needs hosts: ssh:HOST,HOST")),
             ("local", Some(count)) => match count.parse() {
                 Ok(count) if (1..=LOCAL_MAX).contains(&count) => Ok(Self::Local(count)),
@@ -54,7 +51,7 @@ mod tests {
         let parse = |text| NodeTarget::parse(text).map_err(|failure| format!("{failure:?}"));
         assert_eq!(parse("slurm"), Ok(NodeTarget::Slurm(None)));
         assert_eq!(parse("slurm:long"), Ok(NodeTarget::Slurm(Some("long".to_owned()))));
-        assert_eq!(parse("ssh:a,me@b,"), Ok(NodeTarget::Ssh(vec!["a".to_owned(), "me@b".to_owned()])));
+        assert_eq!(parse("ssh:a,me@b"), Ok(NodeTarget::Ssh(SshHost::list("a,me@b").expect("hosts"))));
         assert_eq!((parse("local:3"), parse("auto")), (Ok(NodeTarget::Local(3)), Ok(NodeTarget::Auto)));
         for bad in ["local", "local:0", "local:x", "ssh", "ssh:", "ssh:-oProxyCommand=x", "pbs", "", "auto:1"] {
             assert!(parse(bad).is_err(), "{bad}");
