@@ -18,6 +18,9 @@ const FILES_MAX: usize = 64;
 /// Bytes copied at once.
 const COPY_BYTES: usize = 256 << 10;
 
+/// The first line of a worker's news, before the number.
+pub(crate) const WORKER_WIDTH: &str = "width ";
+
 /// The last line of a worker's news.
 pub(crate) const WORKER_ENDED: &str = "end";
 
@@ -38,6 +41,7 @@ pub struct Gatherer {
     spool: Arc<Spool>,
     /// How far each worker's news were read.
     read: HashMap<String, u64>,
+    widths: HashMap<String, usize>,
     seen: Vec<bool>,
     left: u32,
     ended: u32,
@@ -53,6 +57,7 @@ impl Gatherer {
         Self {
             spool,
             read: HashMap::new(),
+            widths: HashMap::new(),
             seen: vec![false; chunks as usize],
             left: chunks,
             ended: 0,
@@ -99,10 +104,13 @@ impl Gatherer {
         let mut chunks = Vec::new();
         for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
             let path = path.join(&name);
-            let lines = new_lines(&path, self.read.entry(name).or_default()).map_err(failed("read", &path))?;
+            let at = self.read.entry(name.clone()).or_default();
+            let lines = new_lines(&path, at).map_err(failed("read", &path))?;
             let lines = lines.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
             for line in lines {
                 self.ended += u32::from(line == WORKER_ENDED);
+                let width = line.strip_prefix(WORKER_WIDTH).and_then(|width| width.parse().ok());
+                self.widths.extend(width.map(|width| (name.clone(), width)));
                 chunks.extend(line.parse::<u32>().ok());
             }
         }
@@ -131,9 +139,9 @@ impl Gatherer {
         (self.read.len() as u32, self.ended)
     }
 
-    /// Names of workers that have given news.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.read.keys().map(String::as_str)
+    /// Workers that have given news, and how many jobs each of them runs at once.
+    pub fn widths(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.widths.iter().map(|(name, width)| (name.as_str(), *width))
     }
 
     /// Whether every chunk is done.

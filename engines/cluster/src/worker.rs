@@ -72,7 +72,7 @@ impl Worker {
     /// When the spool cannot be written.
     pub fn begin(spool: Arc<Spool>, identity: WorkerIdentity) -> Result<Self, SpoolFault> {
         let sign = Arc::new(AliveSign::make(&spool, &identity.name)?);
-        let committer = Committer::start(Arc::clone(&spool), &identity.name)?;
+        let committer = Committer::start(Arc::clone(&spool), &identity)?;
         let books = Arc::new(Mutex::new(ChunkBooks::new(&identity.name, committer.sender())));
         Ok(Self { spool, identity, sign, books, committer })
     }

@@ -33,6 +33,11 @@ impl Plan {
         self.choices.iter().find(|choice| choice.subject == subject)
     }
 
+    /// Takes a choice out that is made elsewhere.
+    pub fn leave_out(&mut self, subject: &str) {
+        self.choices.retain(|choice| choice.subject != subject);
+    }
+
     /// Adds a choice with its reason.
     pub fn choose(&mut self, subject: &str, decision: impl Into<String>, reason: impl Into<String>) {
         self.choices.push(PlanChoice { subject: subject.to_owned(), decision: decision.into(), reason: reason.into() });

@@ -1,9 +1,9 @@
 //! Publishing: what jobs printed and the journal are on the disk before the part that tells of them has its name. A thread of its own does it, so
 //! that no job waits for a disk; parts that come meanwhile are published together, behind one writing out.
 
-use super::WorkerEnd;
 use super::books::Committed;
-use crate::gather::WORKER_ENDED;
+use super::{WorkerEnd, WorkerIdentity};
+use crate::gather::{WORKER_ENDED, WORKER_WIDTH};
 use crate::part::chunk_name;
 use crate::spool::{Spool, SpoolFault, failed};
 use std::fs::File;
@@ -32,9 +32,12 @@ pub(super) struct Committer {
 }
 
 impl Committer {
-    pub fn start(spool: Arc<Spool>, worker: &str) -> Result<Self, SpoolFault> {
+    pub fn start(spool: Arc<Spool>, identity: &WorkerIdentity) -> Result<Self, SpoolFault> {
+        let worker = identity.name.as_str();
         let path = spool.path("news", worker);
-        let news = File::options().create(true).append(true).open(&path).map_err(failed("make", &path))?;
+        let mut news = File::options().create(true).append(true).open(&path).map_err(failed("make", &path))?;
+        let first = format!("{WORKER_WIDTH}{}\n", identity.width);
+        news.write_all(first.as_bytes()).map_err(failed("write", &path))?;
         let (sender, receiver) = sync_channel(WAITING_MAX);
         let worker = worker.to_owned();
         let thread = std::thread::Builder::new()

@@ -30,6 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use sys::signals::{ENDING, SignalSet, die_by, number};
+use terminal::Messages;
 
 /// Between looks at the spool: short while results come, longer while none do.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -60,8 +61,9 @@ pub fn attend(
     let attend = move || {
         while let Ok(signal) = signals.wait() {
             if signal == number::SIGHUP {
-                let [_, attach] = shown::goes_on(spool.root());
-                messages.conclusion(NAME, &format!("the run goes on without this terminal; {attach}"));
+                let spool = terminal::quote(spool.root());
+                let text = format!("the run goes on without this terminal; to watch it: {NAME} --attach {spool}");
+                messages.conclusion(NAME, &text);
                 die_by(signal);
             }
             let interrupts = told.level.load(Ordering::SeqCst);
@@ -122,6 +124,7 @@ pub struct NodeGathering {
     ran: FinishedRun,
     /// Where the user has a journal.
     credits: Option<JournalCredits>,
+    messages: Messages,
     watched: WatchedWorkers,
     left_out_before: u64,
     begun: Instant,
@@ -137,6 +140,7 @@ enum Standing {
 impl NodeGathering {
     /// Begins. Chunks that were printed by an earlier submission are left out unless `again`.
     pub fn new(
+        context: &Context,
         spool: Arc<Spool>,
         job: &Job,
         crowd: Arc<Mutex<Option<WorkerCrowd>>>,
@@ -145,7 +149,6 @@ impl NodeGathering {
         has_journal: bool,
     ) -> Result<Self, Failure> {
         let gathered = PrintedChunks::open(&spool, "gathered")?;
-        let width = spool.header().limits.cores.map_or(1, |cores| cores as usize);
         let mut gathering = Self {
             gatherer: Gatherer::new(Arc::clone(&spool)),
             crowd,
@@ -156,7 +159,8 @@ impl NodeGathering {
             halt: job.options.halt,
             ran: FinishedRun::default(),
             credits: has_journal.then(|| JournalCredits::open(&spool)).transpose()?,
-            watched: WatchedWorkers::new(width),
+            messages: context.messages.clone(),
+            watched: WatchedWorkers::default(),
             left_out_before: 0,
             begun: Instant::now(),
             spool,
@@ -290,6 +294,17 @@ impl NodeGathering {
 
     /// Prints what a job printed, and what is to be said about it.
     fn print(&mut self, result: &JobResult) -> Result<(), Failure> {
+        self.messages.make_room();
+        let printed = self.print_outputs(result);
+        self.messages.show_progress_again();
+        let node = result.worker.split('-').nth(1).unwrap_or("?");
+        for text in &result.said {
+            self.messages.conclusion(NAME, &format!("{text} (on {node})"));
+        }
+        printed
+    }
+
+    fn print_outputs(&mut self, result: &JobResult) -> Result<(), Failure> {
         let outputs: [&mut dyn Write; 2] = [&mut io::stdout().lock(), &mut io::stderr().lock()];
         for (stream, to) in outputs.into_iter().enumerate() {
             let copied = self.gatherer.copy(result, stream, to);
@@ -309,10 +324,6 @@ impl NodeGathering {
                     let _nobody_reads_it = to.write_all(text.as_bytes());
                 }
             }
-        }
-        let node = result.worker.split('-').nth(1).unwrap_or("?");
-        for text in &result.said {
-            let _nobody_reads_it = writeln!(io::stderr().lock(), "{NAME}: {} (on {node})", terminal::printable(text));
         }
         Ok(())
     }
@@ -363,12 +374,12 @@ impl NodeGathering {
             };
             let text = format!("{halted}{} not done{partly}", counted(missing, "job"));
             context.messages.conclusion(NAME, &text);
-            shown::goes_on(self.spool.root()).iter().for_each(|hint| context.messages.conclusion(NAME, hint));
+            context.messages.conclusion(NAME, &shown::goes_on(self.spool.root()));
         }
         report::conclude(context, &self.ran);
         if let Some(format) = args.report {
             let asked = self.spool.header().limits.workers as usize;
-            let watched = std::mem::replace(&mut self.watched, WatchedWorkers::new(1));
+            let watched = std::mem::take(&mut self.watched);
             shown::report(context, &verdict(&watched.run(asked)), &self.ran, format);
         }
         self.conclude(args, is_complete)
@@ -422,6 +433,6 @@ pub fn attach(context: &mut Context, own: &XjobsArgs, root: &Path) -> Result<Out
     let crowd = Arc::new(Mutex::new(None));
     let wish = attend(context, &spool, &crowd)?;
     let books = begin::open_books(context, &args, &job.options.template)?;
-    let gathering = NodeGathering::new(spool, &job, crowd, wish, true, books.journal.is_some())?;
+    let gathering = NodeGathering::new(context, spool, &job, crowd, wish, true, books.journal.is_some())?;
     gathering.run(context, &args, books.journal)
 }

@@ -1,6 +1,5 @@
 //! A line on the terminal while a run on many machines goes, and its end in words.
 
-use super::super::NAME;
 use cluster::forecast::verdict::ClusterVerdict;
 use jobs::halt::EndCounts;
 use jobs::run::FinishedRun;
@@ -8,6 +7,7 @@ use mh_kit::context::Context;
 use mh_kit::report::{counted, json_line};
 use mh_kit::shared_args::ReportFormat;
 use serde::Serialize;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -75,12 +75,8 @@ pub fn report(context: &Context, verdict: &ClusterVerdict, ran: &FinishedRun, fo
 }
 
 /// How a run that has not come to its end goes on.
-pub fn goes_on(spool: &std::path::Path) -> [String; 2] {
-    let spool = terminal::quote(spool);
-    [
-        format!("to go on: the same command with --spool {spool}"),
-        format!("to watch workers that still run: {NAME} --attach {spool}"),
-    ]
+pub fn goes_on(spool: &Path) -> String {
+    format!("to go on: the same command with --spool {}", terminal::quote(spool))
 }
 
 #[cfg(test)]

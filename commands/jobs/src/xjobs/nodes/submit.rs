@@ -200,6 +200,11 @@ fn explain(job: &mut Job, args: &XjobsArgs, submission: &Submission) {
     let Submission { starter, workers, list, cores, .. } = submission;
     let request = request(args, submission, Path::new("SPOOL"), "ID");
     let cores = cores.map_or("the node's cores".to_owned(), |cores| counted(u64::from(cores), "core"));
+    // Each worker decides that for its node.
+    ["jobs at once", "cores", "job slots", "memory", "guard"].iter().for_each(|subject| job.plan.leave_out(subject));
+    job.plan.leave_out("list");
+    let total = list.chunks.iter().map(Vec::len).sum::<usize>() as u64;
+    job.plan.choose("list", counted(total, "job"), "read to its end before anything starts");
     job.plan.choose("workers", format!("{workers} by {}", starter.name()), format!("{cores} each"));
     let chunks = list.chunks.len() as u64;
     let generations = list.generations.len();
@@ -253,8 +258,15 @@ fn carry_out(
     let spool = Arc::new(spool(context, args, job, &mut submission)?);
     let crowd = Arc::new(Mutex::new(None));
     let wish = attend(context, &spool, &crowd)?;
-    let mut gathering =
-        NodeGathering::new(Arc::clone(&spool), job, Arc::clone(&crowd), wish, false, submission.journal.is_some())?;
+    let mut gathering = NodeGathering::new(
+        context,
+        Arc::clone(&spool),
+        job,
+        Arc::clone(&crowd),
+        wish,
+        false,
+        submission.journal.is_some(),
+    )?;
     gathering.left_out_before(submission.left_out);
     if !gathering.is_complete() {
         let request = request(args, &submission, spool.root(), &spool.header().id);

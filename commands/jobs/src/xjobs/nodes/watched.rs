@@ -11,34 +11,22 @@ use std::time::Instant;
 #[derive(Debug)]
 pub struct WatchedWorkers {
     begun: Instant,
-    width: usize,
     longest_job_s: f64,
     ended_s: f64,
     workers: HashMap<String, WorkerRun>,
 }
 
 impl WatchedWorkers {
-    /// Of a run that begins now, and whose workers run so many jobs at once.
-    pub fn new(width: usize) -> Self {
-        Self { begun: Instant::now(), width, longest_job_s: 0.0, ended_s: 0.0, workers: HashMap::new() }
+    fn worker(&mut self, name: &str, width: usize) -> &mut WorkerRun {
+        let now_s = self.begun.elapsed().as_secs_f64();
+        let worker = self.workers.entry(name.to_owned());
+        worker.or_insert_with(|| WorkerRun { started_s: Some(now_s), ..absent(width) })
     }
 
-    fn worker(&mut self, name: &str) -> &mut WorkerRun {
-        let (now_s, width) = (self.begun.elapsed().as_secs_f64(), self.width);
-        self.workers.entry(name.to_owned()).or_insert_with(|| WorkerRun {
-            started_s: Some(now_s),
-            worked_s: None,
-            busy_s: 0.0,
-            width,
-            chunk_s: Vec::new(),
-            died_s: None,
-        })
-    }
-
-    /// Notes who has come.
+    /// Notes who has come, and how many jobs each of them runs at once.
     pub fn look(&mut self, gatherer: &Gatherer) {
-        for name in gatherer.names() {
-            self.worker(name);
+        for (name, width) in gatherer.widths() {
+            self.worker(name, width).width = width;
         }
     }
 
@@ -47,9 +35,9 @@ impl WatchedWorkers {
         let now_s = self.begun.elapsed().as_secs_f64();
         let own = part.results.iter().filter(|result| result.worker == part.worker).map(|result| result.seconds);
         let (work_s, longest_s) = own.fold((0.0, 0.0_f64), |(sum, most), seconds| (sum + seconds, most.max(seconds)));
-        let chunk_s = (work_s / self.width as f64).max(longest_s);
         (self.longest_job_s, self.ended_s) = (self.longest_job_s.max(longest_s), now_s);
-        let worker = self.worker(&part.worker);
+        let worker = self.worker(&part.worker, 1);
+        let chunk_s = (work_s / worker.width.max(1) as f64).max(longest_s);
         let first_s = worker.worked_s.map_or((now_s - chunk_s).max(0.0), |(first_s, _)| first_s);
         worker.started_s = worker.started_s.map(|started_s| started_s.min(first_s));
         worker.worked_s = Some((first_s, now_s));
@@ -62,17 +50,21 @@ impl WatchedWorkers {
         let mut workers: Vec<(String, WorkerRun)> = self.workers.into_iter().collect();
         workers.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut workers: Vec<WorkerRun> = workers.into_iter().map(|(_, worker)| worker).collect();
-        let absent = WorkerRun {
-            started_s: None,
-            worked_s: None,
-            busy_s: 0.0,
-            width: self.width,
-            chunk_s: Vec::new(),
-            died_s: None,
-        };
-        workers.resize(workers.len().max(asked), absent);
+        workers.resize(workers.len().max(asked), absent(1));
         ClusterRun { ended_s: self.ended_s, longest_job_s: self.longest_job_s, workers }
     }
+}
+
+impl Default for WatchedWorkers {
+    /// Of a run that begins now.
+    fn default() -> Self {
+        Self { begun: Instant::now(), longest_job_s: 0.0, ended_s: 0.0, workers: HashMap::new() }
+    }
+}
+
+/// A worker that never came.
+fn absent(width: usize) -> WorkerRun {
+    WorkerRun { started_s: None, worked_s: None, busy_s: 0.0, width, chunk_s: Vec::new(), died_s: None }
 }
 
 #[cfg(test)]
@@ -82,7 +74,8 @@ mod tests {
 
     #[test]
     fn chunks_are_their_workers_work() {
-        let mut watched = WatchedWorkers::new(2);
+        let mut watched = WatchedWorkers::default();
+        watched.worker("w", 2);
         let result = |seconds| JobResult { seconds, worker: "w".to_owned(), ..JobResult::lost(1, 0) };
         let results = vec![result(1.0), result(3.0), result(2.0)];
         watched.take(&ChunkPart { chunk: 0, attempt: 1, worker: "w".to_owned(), results });
