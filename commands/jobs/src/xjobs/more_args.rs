@@ -137,7 +137,7 @@ const REFUSED: &[(&[&str], &str)] = &[
             "onall",
             "nonall",
         ],
-        "jobs run on this machine only",
+        "--on ssh:HOST,HOST runs the list on other machines that see this directory",
     ),
     (
         &["rpl", "filter", "shard", "bin", "group-by"],
