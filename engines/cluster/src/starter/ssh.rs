@@ -143,7 +143,7 @@ impl Starter for SshStarter {
             return Err(faults.into_iter().next().unwrap_or_else(no_host));
         }
         let workers = u32::try_from(started.len()).unwrap_or(u32::MAX);
-        let mut refused: Vec<String> = faults.iter().map(|fault| said(fault)).take(REASONS_MAX).collect();
+        let mut refused: Vec<String> = faults.iter().map(said).take(REASONS_MAX).collect();
         if request.workers as usize > hosts.len() {
             refused.push(format!("there are {} hosts", hosts.len()));
         }
