@@ -265,7 +265,10 @@ fn a_limit_of_nothing_is_none() {
 fn what_is_not_there_says_what_to_do_instead() {
     let place = Place::new();
     for (arguments, words) in [
-        (&["--sshlogin", "host", "true"][..], "--sshlogin is not there: --on ssh:HOST,HOST runs the list on other machines"),
+        (
+            &["--sshlogin", "host", "true"][..],
+            "--sshlogin is not there: --on ssh:HOST,HOST runs the list on other machines",
+        ),
         (&["-S", "host", "true"], "--sshlogin is not there: --on ssh:HOST,HOST runs the list on other machines"),
         (&["--sem", "true"], "--sem is not there: flock(1) does that"),
         (&["--pipe", "--round-robin", "cat"], "--round-robin is not there: each block is a job of its own"),

@@ -79,7 +79,7 @@ impl Claims {
     ///
     /// # Errors
     /// When the spool cannot be read or written.
-    pub fn next(&mut self) -> Result<NextChunk, SpoolFault> {
+    pub fn next_chunk(&mut self) -> Result<NextChunk, SpoolFault> {
         loop {
             let mut lost = 0;
             while let Some((chunk, standing)) = self.candidates.pop_front() {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     fn claimed(claims: &mut Claims) -> Option<(u32, u32)> {
-        match claims.next().expect("a sound spool") {
+        match claims.next_chunk().expect("a sound spool") {
             NextChunk::Claimed { chunk, attempt, .. } => Some((chunk, attempt)),
             NextChunk::Wait { .. } => None,
             other => panic!("{other:?}"),
@@ -252,10 +252,10 @@ mod tests {
         for chunk in [0, 2, 3, 4, 5, 6] {
             assert!(finish(&one, chunk, 1));
         }
-        assert_eq!(one.next().expect("sound"), NextChunk::Wait { more_follows: false });
+        assert_eq!(one.next_chunk().expect("sound"), NextChunk::Wait { more_follows: false });
         assert!(finish(&two, 1, 1));
         assert_eq!(
-            (one.next().expect("sound"), two.next().expect("sound")),
+            (one.next_chunk().expect("sound"), two.next_chunk().expect("sound")),
             (NextChunk::Finished, NextChunk::Finished)
         );
     }
@@ -266,7 +266,7 @@ mod tests {
         spool(place.path(), 3, &[1, 3], 2);
         let (mut one, mut two) = (worker(place.path(), 0), worker(place.path(), 1));
         assert_eq!(claimed(&mut one), Some((0, 1)));
-        assert_eq!(two.next().expect("sound"), NextChunk::Wait { more_follows: true });
+        assert_eq!(two.next_chunk().expect("sound"), NextChunk::Wait { more_follows: true });
         assert!(finish(&one, 0, 1));
         assert_eq!((claimed(&mut two), claimed(&mut one)), (Some((1, 1)), Some((2, 1))));
     }
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(claimed(&mut two), Some((0, 2)));
         assert!(finish(&one, 0, 1), "it was only paused");
         assert!(!finish(&two, 0, 2), "one result counts");
-        assert_eq!(two.next().expect("sound"), NextChunk::Finished);
+        assert_eq!(two.next_chunk().expect("sound"), NextChunk::Finished);
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
         let mut one = worker(place.path(), 0);
         for attempt in 1..=DEATHS_MAX + 2 {
             let behind = (attempt > 1).then(|| attempt - 1);
-            assert_eq!(one.next().expect("sound"), NextChunk::Claimed { chunk: 0, attempt, behind });
+            assert_eq!(one.next_chunk().expect("sound"), NextChunk::Claimed { chunk: 0, attempt, behind });
             let part = ChunkPart { chunk: 0, attempt, worker: "w0".to_owned(), results: Vec::new() };
             assert!(part.free(&one.spool).expect("written"));
         }
@@ -307,7 +307,7 @@ mod tests {
             silence(&claims);
         }
         let mut last = worker(place.path(), 99);
-        assert_eq!(last.next().expect("sound"), NextChunk::Hopeless { chunk: 0, attempt: DEATHS_MAX + 1 });
+        assert_eq!(last.next_chunk().expect("sound"), NextChunk::Hopeless { chunk: 0, attempt: DEATHS_MAX + 1 });
     }
 
     #[test]
@@ -327,7 +327,7 @@ mod tests {
     fn a_list_without_jobs_is_finished() {
         let place = tempfile::tempdir().expect("a directory");
         spool(place.path(), 0, &[], 3);
-        assert_eq!(worker(place.path(), 1).next().expect("sound"), NextChunk::Finished);
+        assert_eq!(worker(place.path(), 1).next_chunk().expect("sound"), NextChunk::Finished);
     }
 
     #[test]
@@ -341,7 +341,7 @@ mod tests {
                     scope.spawn(move || {
                         let (mut claims, mut had) = (worker(root, number), Vec::new());
                         loop {
-                            match claims.next().expect("sound") {
+                            match claims.next_chunk().expect("sound") {
                                 NextChunk::Claimed { chunk, attempt, .. } => {
                                     assert!(finish(&claims, chunk, attempt));
                                     had.push(chunk);

@@ -66,7 +66,7 @@ fn work(spool: &Arc<Spool>, number: u32, name: &str, random: &mut Random, one_of
         file.set_modified(SystemTime::now() - Duration::from_secs(3600)).expect("set");
     };
     loop {
-        let (chunk, attempt, behind) = match claims.next().expect("a sound spool") {
+        let (chunk, attempt, behind) = match claims.next_chunk().expect("a sound spool") {
             NextChunk::Claimed { chunk, attempt, behind } => (chunk, attempt, behind),
             // In this model chunks are not what workers die of.
             NextChunk::Hopeless { chunk, attempt } => (chunk, attempt, None),

@@ -137,7 +137,7 @@ const REFUSED: &[(&[&str], &str)] = &[
             "onall",
             "nonall",
         ],
-        "--on ssh:HOST,HOST runs the list on other machines that see this directory",
+        "--on ssh:HOST,HOST runs the list on other machines",
     ),
     (
         &["rpl", "filter", "shard", "bin", "group-by"],

@@ -96,7 +96,7 @@ impl ChunkFeed {
             self.is_over = true;
             return Ok(());
         }
-        match self.claims.next()? {
+        match self.claims.next_chunk()? {
             NextChunk::Claimed { chunk, attempt, behind } => {
                 (self.pause, self.idle_since) = (FIRST_PAUSE, None);
                 let earlier = match behind {

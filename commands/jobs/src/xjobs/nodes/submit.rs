@@ -99,7 +99,7 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &NodeTarg
     if job.options.defaults.stdout.is_some() || job.options.defaults.stderr.is_some() {
         return Err(usage("a redirection of all jobs does not go with --on: redirect mh xjobs itself, or each job"));
     }
-    let (mut starter, workers, cores) = starter_of(context, args, target)?;
+    let AskedEngine { mut starter, workers, cores } = engine_of(context, args, target)?;
     let limits = match starter.limits() {
         Ok(limits) => limits,
         Err(fault) if *target == NodeTarget::Auto => return Ok(Place::Here(list::read(job)?, with_causes(&fault))),
@@ -157,25 +157,32 @@ fn width(args: &XjobsArgs, cores: Option<u32>) -> usize {
     typed.or(cores.map(|cores| cores as usize)).filter(|width| *width > 0).unwrap_or(1)
 }
 
-/// The starter, how many workers it is asked for, and cores for each.
-fn starter_of(
-    context: &Context,
-    args: &XjobsArgs,
-    target: &NodeTarget,
-) -> Result<(Box<dyn Starter>, Option<u32>, Option<u32>), Failure> {
+/// An engine, and what it is asked for.
+struct AskedEngine {
+    starter: Box<dyn Starter>,
+    workers: Option<u32>,
+    /// For each of them.
+    cores: Option<u32>,
+}
+
+fn engine_of(context: &Context, args: &XjobsArgs, target: &NodeTarget) -> Result<AskedEngine, Failure> {
     let path = variable("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     let environment = EngineEnvironment::new(&path, variables());
-    let (nodes, cores) = (args.nodes.nodes, args.nodes.cores);
+    let (workers, cores) = (args.nodes.nodes, args.nodes.cores);
     Ok(match target {
-        NodeTarget::Auto => (Box::new(SlurmStarter::new(None, environment)), nodes, cores),
-        NodeTarget::Slurm(partition) => (Box::new(SlurmStarter::new(partition.clone(), environment)), nodes, cores),
+        NodeTarget::Auto => AskedEngine { starter: Box::new(SlurmStarter::new(None, environment)), workers, cores },
+        NodeTarget::Slurm(partition) => {
+            AskedEngine { starter: Box::new(SlurmStarter::new(partition.clone(), environment)), workers, cores }
+        }
         NodeTarget::Ssh(hosts) => {
+            let starter = Box::new(SshStarter::new(hosts.clone(), engine_words(args)?, environment));
             let count = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
-            (Box::new(SshStarter::new(hosts.clone(), engine_words(args)?, environment)), nodes.or(Some(count)), cores)
+            AskedEngine { starter, workers: workers.or(Some(count)), cores }
         }
         NodeTarget::Local(count) => {
             let share = u32::try_from(context.machine.hands_allowed()).unwrap_or(1) / count;
-            (Box::new(LocalStarter::new(environment)), Some(*count), cores.or(Some(share.max(1))))
+            let starter = Box::new(LocalStarter::new(environment));
+            AskedEngine { starter, workers: Some(*count), cores: cores.or(Some(share.max(1))) }
         }
     })
 }
