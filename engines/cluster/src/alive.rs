@@ -39,11 +39,15 @@ impl AliveSign {
     /// # Errors
     /// When that is refused.
     pub fn touch(&self) -> Result<(), SpoolFault> {
-        use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
-        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-        let times = Timestamps { last_access: now, last_modification: now };
-        futimens(&self.file, &times).map_err(|error| failed("touch", &self.path)(error.into()))
+        touch(&self.file).map_err(failed("touch", &self.path))
     }
+}
+
+/// Gives a file its file system's time.
+fn touch(file: &File) -> io::Result<()> {
+    use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    Ok(futimens(file, &Timestamps { last_access: now, last_modification: now })?)
 }
 
 /// Whose signs are too old, as of the moment when it was made.
@@ -85,12 +89,18 @@ fn modified(path: &Path) -> io::Result<f64> {
     Ok(status.mtime() as f64 + status.mtime_nsec() as f64 / 1e9)
 }
 
-/// How many workers have given a sign of life within a lease, seen by the clock of this machine alone: a figure for a line of progress.
-pub fn workers_seen(spool: &Path, lease: Duration) -> u32 {
-    let Ok(entries) = std::fs::read_dir(spool.join("alive")) else { return 0 };
-    let is_fresh = |entry: &std::fs::DirEntry| {
-        let time = entry.metadata().and_then(|status| status.modified());
-        time.is_ok_and(|time| time.elapsed().is_ok_and(|age| age <= lease))
-    };
-    entries.flatten().filter(is_fresh).count() as u32
+/// How many workers have given a sign of life within a lease.
+///
+/// # Errors
+/// When the spool cannot be looked at.
+pub fn workers_seen(spool: &Path, lease: Duration) -> io::Result<u32> {
+    let path = spool.join("looked");
+    let now = File::create(&path).and_then(|file| {
+        touch(&file)?;
+        modified(&path)
+    })?;
+    let entries = std::fs::read_dir(spool.join("alive"))?;
+    let is_fresh =
+        |entry: &std::fs::DirEntry| modified(&entry.path()).is_ok_and(|then| now - then <= lease.as_secs_f64());
+    Ok(entries.flatten().filter(is_fresh).count() as u32)
 }

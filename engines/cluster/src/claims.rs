@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// LIMIT: a chunk whose workers have died so often is given up: it may be what they die of.
 const DEATHS_MAX: u32 = 5;
 
+/// LIMIT: attempts at a chunk that are believed in; a larger number is damage.
+const ATTEMPTS_MAX: u32 = 1 << 20;
+
 /// Claims that others were faster with before directories are listed anew.
 const LOST_MAX: usize = 16;
 
@@ -26,7 +29,7 @@ pub enum NextChunk {
         chunk: u32,
         /// From 1.
         attempt: u32,
-        /// The attempt before it that was given up, if it was.
+        /// The last attempt before it that was given up, if one was.
         behind: Option<u32>,
     },
     /// This chunk has cost too many workers: it is its own to be reported.
@@ -35,6 +38,8 @@ pub enum NextChunk {
         chunk: u32,
         /// From 1.
         attempt: u32,
+        /// The last attempt before it that was given up, if one was.
+        behind: Option<u32>,
     },
     /// All that there is now is others'.
     Wait {
@@ -50,8 +55,8 @@ pub enum NextChunk {
 struct Standing {
     attempts: u32,
     freed: u32,
-    /// The last attempt was given up.
-    is_free: bool,
+    /// The last attempt that was given up: it has what those before it had.
+    last_freed: Option<u32>,
 }
 
 /// A worker's view of the chunks.
@@ -62,6 +67,8 @@ pub struct Claims {
     number: u32,
     sign: Arc<AliveSign>,
     generation: usize,
+    /// Chunks that it has claimed.
+    held: HashSet<u32>,
     /// Chunks that may be had, with what was seen of them.
     candidates: VecDeque<(u32, Standing)>,
 }
@@ -69,8 +76,15 @@ pub struct Claims {
 impl Claims {
     /// Of the worker that is called so and has this number.
     pub fn new(spool: Arc<Spool>, worker: &str, number: u32, sign: Arc<AliveSign>) -> Self {
-        let mut claims =
-            Self { spool, worker: worker.to_owned(), number, sign, generation: 0, candidates: VecDeque::new() };
+        let mut claims = Self {
+            spool,
+            worker: worker.to_owned(),
+            number,
+            sign,
+            generation: 0,
+            held: HashSet::new(),
+            candidates: VecDeque::new(),
+        };
         claims.deal();
         claims
     }
@@ -108,20 +122,21 @@ impl Claims {
     }
 
     /// Whether this attempt is still the last one at its chunk.
-    fn claim(&self, chunk: u32, seen: Standing) -> Result<Option<NextChunk>, SpoolFault> {
+    fn claim(&mut self, chunk: u32, seen: Standing) -> Result<Option<NextChunk>, SpoolFault> {
         let attempt = seen.attempts + 1;
         let path = self.spool.path("claim", &attempt_name(chunk, attempt));
         if !link::create(&path, self.worker.as_bytes()).map_err(failed("claim", &path))? {
             return Ok(None);
         }
+        self.held.insert(chunk);
         // It may have been done since it was looked at: by a worker that had been taken for dead.
         if attempt > 1 && self.spool.path("done", &chunk_name(chunk)).exists() {
             return Ok(None);
         }
         if seen.attempts - seen.freed >= DEATHS_MAX {
-            return Ok(Some(NextChunk::Hopeless { chunk, attempt }));
+            return Ok(Some(NextChunk::Hopeless { chunk, attempt, behind: seen.last_freed }));
         }
-        Ok(Some(NextChunk::Claimed { chunk, attempt, behind: seen.is_free.then_some(seen.attempts) }))
+        Ok(Some(NextChunk::Claimed { chunk, attempt, behind: seen.last_freed }))
     }
 
     /// The chunks of the generation.
@@ -157,7 +172,11 @@ impl Claims {
     }
 
     fn can_be_had(&self, chunk: u32, standing: Standing, roll: &mut Roll<'_>) -> bool {
-        if standing.attempts == 0 || standing.is_free {
+        if self.held.contains(&chunk) {
+            // Its own, whatever others have taken it for.
+            return false;
+        }
+        if standing.attempts == 0 || standing.last_freed == Some(standing.attempts) {
             return true;
         }
         let path = self.spool.path("claim", &attempt_name(chunk, standing.attempts));
@@ -175,7 +194,6 @@ impl Claims {
 
     fn standings(&self) -> Result<HashMap<u32, Standing>, SpoolFault> {
         let mut standings: HashMap<u32, Standing> = HashMap::new();
-        let mut freed = HashSet::new();
         for name in names(&self.spool, "claim")? {
             let mut fields = name.split('.');
             let numbers = (
@@ -183,17 +201,17 @@ impl Claims {
                 fields.next().and_then(|field| field.parse().ok()),
             );
             let (Some(chunk), Some(attempt)) = numbers else { continue };
+            if attempt > ATTEMPTS_MAX {
+                continue;
+            }
             let standing = standings.entry(chunk).or_default();
             match fields.next() {
                 None => standing.attempts = standing.attempts.max(attempt),
                 Some(_) => {
                     standing.freed += 1;
-                    freed.insert((chunk, attempt));
+                    standing.last_freed = standing.last_freed.max(Some(attempt));
                 }
             }
-        }
-        for (chunk, standing) in &mut standings {
-            standing.is_free = freed.contains(&(*chunk, standing.attempts));
         }
         Ok(standings)
     }
@@ -288,12 +306,13 @@ mod tests {
     fn a_chunk_that_was_given_up_is_taken_at_once_and_is_no_death() {
         let place = tempfile::tempdir().expect("a directory");
         spool(place.path(), 1, &[1], 1);
-        let mut one = worker(place.path(), 0);
         for attempt in 1..=DEATHS_MAX + 2 {
+            let mut one = worker(place.path(), 0);
             let behind = (attempt > 1).then(|| attempt - 1);
             assert_eq!(one.next_chunk().expect("sound"), NextChunk::Claimed { chunk: 0, attempt, behind });
             let part = ChunkPart { chunk: 0, attempt, worker: "w0".to_owned(), results: Vec::new() };
             assert!(part.free(&one.spool).expect("written"));
+            assert!(matches!(one.next_chunk(), Ok(NextChunk::Wait { .. })), "it has had it");
         }
     }
 
@@ -307,7 +326,10 @@ mod tests {
             silence(&claims);
         }
         let mut last = worker(place.path(), 99);
-        assert_eq!(last.next_chunk().expect("sound"), NextChunk::Hopeless { chunk: 0, attempt: DEATHS_MAX + 1 });
+        assert_eq!(
+            last.next_chunk().expect("sound"),
+            NextChunk::Hopeless { chunk: 0, attempt: DEATHS_MAX + 1, behind: None }
+        );
     }
 
     #[test]

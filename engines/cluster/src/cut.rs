@@ -2,9 +2,10 @@
 //! all; barriers divide generations, which no chunk crosses. Where times are known, chunks are numbered longest first.
 
 use crate::forecast::chunks::{ListToCut, ListedJobs, chunks};
+use crate::spool::JobNeed;
 use jobs::list::ListItem;
 use jobs::spec::Spec;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A list in chunks.
 #[derive(Debug, Default)]
@@ -13,6 +14,8 @@ pub struct CutList {
     pub chunks: Vec<Vec<Spec>>,
     /// Where each generation ends.
     pub generations: Vec<u32>,
+    /// Jobs that wait for jobs of an earlier generation.
+    pub needs: BTreeMap<u64, Vec<JobNeed>>,
     /// Jobs of the largest group of those that wait for each other: one worker runs them all.
     pub largest_group: usize,
 }
@@ -27,7 +30,9 @@ struct Unit {
 /// Cuts a list for so many workers with so many places each. `expected` knows how long a job may take, if anything does.
 pub fn cut(items: Vec<ListItem>, workers: usize, width: usize, expected: impl Fn(&Spec) -> Option<f64>) -> CutList {
     let (mut all, mut barriers, mut is_timed) = (Vec::new(), Vec::new(), true);
-    for jobs in generations(items) {
+    let (mut earlier, mut needs) = (HashMap::new(), BTreeMap::new());
+    for mut jobs in generations(items) {
+        name_needs(&mut jobs, &mut earlier, &mut needs);
         barriers.push(all.len());
         is_timed &= jobs.iter().all(|spec| expected(spec).is_some());
         all.extend(units(jobs, &expected));
@@ -46,7 +51,32 @@ pub fn cut(items: Vec<ListItem>, workers: usize, width: usize, expected: impl Fn
         list.generations.resize(range.generation + 1, list.chunks.len() as u32);
         list.generations[range.generation] = list.chunks.len() as u32;
     }
+    if !needs.is_empty() {
+        let chunks = list.chunks.iter().zip(0_u32..);
+        let chunk_of: HashMap<u64, u32> =
+            chunks.flat_map(|(jobs, chunk)| jobs.iter().map(move |spec| (spec.number, chunk))).collect();
+        needs.values_mut().flatten().for_each(|need: &mut JobNeed| need.chunk = chunk_of[&need.job]);
+    }
+    list.needs = needs;
     list
+}
+
+/// Takes names out of `after` whose last bearer stands in an earlier generation: it has ended when this one begins, and only how is open.
+fn name_needs(jobs: &mut [Spec], earlier: &mut HashMap<String, u64>, needs: &mut BTreeMap<u64, Vec<JobNeed>>) {
+    let mut own: HashMap<String, u64> = HashMap::new();
+    for spec in jobs {
+        let Some(more) = &mut spec.more else { continue };
+        more.after.retain(|name| match earlier.get(name) {
+            Some(job) if !own.contains_key(name) => {
+                let need = JobNeed { name: name.clone(), job: *job, chunk: 0 };
+                needs.entry(spec.number).or_default().push(need);
+                false
+            }
+            _ => true,
+        });
+        own.extend(more.id.clone().map(|id| (id, spec.number)));
+    }
+    earlier.extend(own);
 }
 
 /// Jobs between barriers.
@@ -150,7 +180,10 @@ mod tests {
             ListItem::Barrier,
         ];
         let list = cut(items, 2, 1, |_| None);
-        assert_eq!((numbers(&list), list.generations), (vec![vec![1], vec![2], vec![3]], vec![1, 3]));
+        assert_eq!(numbers(&list), [[1], [2], [3]]);
+        assert_eq!(list.generations, [1, 3]);
+        let need = JobNeed { name: "a".to_owned(), job: 1, chunk: 0 };
+        assert_eq!(list.needs, BTreeMap::from([(2, vec![need])]));
     }
 
     #[test]

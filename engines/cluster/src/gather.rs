@@ -12,6 +12,10 @@ use std::time::{Duration, Instant};
 /// Between listings of all that is done: a worker may have died before it could announce a chunk.
 const SWEEP: Duration = Duration::from_secs(5);
 
+/// LIMIT: bytes that a worker has synced are seen everywhere by then (acdirmax of nfs(5) is 60 s; of a file that was just opened it is asked anew).
+const SEEN_WITHIN: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 10 });
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
 /// LIMIT: files of outputs that are kept open.
 const FILES_MAX: usize = 64;
 
@@ -185,17 +189,26 @@ impl Gatherer {
         if self.outputs.len() >= FILES_MAX {
             self.outputs.clear();
         }
-        let name = format!("{}.{}", result.worker, ["out", "err"][stream]);
+        let path = self.spool.path("out", &format!("{}.{}", result.worker, ["out", "err"][stream]));
+        let since = Instant::now();
         let file = match self.outputs.entry((result.worker.clone(), stream)) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
-                entry.insert(File::open(self.spool.path("out", &name)).map_err(OutputFault::Read)?)
+                entry.insert(File::open(&path).map_err(OutputFault::Read)?)
             }
         };
         while left > 0 {
             let room = self.buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
             let count = match file.read_at(&mut self.buffer[..room], at) {
-                Ok(0) => return Err(OutputFault::Read(io::ErrorKind::UnexpectedEof.into())),
+                Ok(0) => {
+                    // On a network file system its size may be known as it was some seconds ago.
+                    if since.elapsed() > SEEN_WITHIN {
+                        return Err(OutputFault::Read(io::ErrorKind::UnexpectedEof.into()));
+                    }
+                    std::thread::sleep(BETWEEN_LOOKS);
+                    *file = File::open(&path).map_err(OutputFault::Read)?;
+                    continue;
+                }
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(OutputFault::Read(error)),

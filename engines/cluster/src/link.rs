@@ -20,7 +20,14 @@ pub(crate) fn link_or_create(file: &Path, name: &Path) -> io::Result<bool> {
 /// Creates a file with this content, unless it is there. Returns whether it is ours.
 pub(crate) fn create(name: &Path, content: &[u8]) -> io::Result<bool> {
     match File::options().write(true).create_new(true).mode(0o600).open(name) {
-        Ok(mut file) => file.write_all(content).map(|()| true),
+        Ok(mut file) => match file.write_all(content) {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                // Half a file would be taken for a whole one.
+                let _it_is_ours = std::fs::remove_file(name);
+                Err(error)
+            }
+        },
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(std::fs::read(name)? == content),
         Err(error) => Err(error),
     }

@@ -4,6 +4,7 @@
 use crate::link::link_or_create;
 use crate::spool::{Spool, SpoolFault, failed};
 use jobs::journal::JobOutcome;
+use jobs::start::StartFault;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -29,6 +30,11 @@ pub struct JobResult {
 }
 
 impl JobResult {
+    /// Of a job that was not even tried.
+    pub fn not_started(job: u64, why: &StartFault) -> Self {
+        Self { said: vec![format!("could not start job {job}: {why}")], ..Self::lost(job, 0) }
+    }
+
     /// Of a job whose workers died each time it was tried.
     pub fn lost(job: u64, attempts: u32) -> Self {
         Self {
@@ -125,7 +131,13 @@ impl ChunkPart {
     /// # Errors
     /// When it cannot be read or is damaged.
     pub fn done(spool: &Spool, chunk: u32) -> Result<Option<Self>, SpoolFault> {
-        read(&spool.path("done", &chunk_name(chunk)), chunk)
+        let path = spool.path("done", &chunk_name(chunk));
+        let Some(part) = read(&path, chunk)? else { return Ok(None) };
+        let (results, jobs) = (part.results.len() as u64, spool.jobs_in(chunk));
+        if results != jobs || !part.results.is_sorted_by(|one, other| one.job < other.job) {
+            return Err(SpoolFault::Damaged { path, why: format!("it has {results} results of {jobs} jobs") });
+        }
+        Ok(Some(part))
     }
 
     /// What an attempt that was given up had come to.
@@ -193,10 +205,14 @@ mod tests {
         let place = tempfile::tempdir().expect("a directory");
         let spool = spool(place.path(), 2, &[2], 1);
         assert_eq!(ChunkPart::done(&spool, 1).expect("readable"), None);
-        let (first, second) = (part(1, "w0", &[1, 2]), part(2, "w1", &[1, 2]));
+        let (first, second) = (part(1, "w0", &[2]), part(2, "w1", &[2]));
         assert!(first.finish(&spool).expect("written"));
         assert!(!second.finish(&spool).expect("written"));
         assert_eq!(ChunkPart::done(&spool, 1).expect("readable"), Some(first));
+        std::fs::remove_file(spool.path("done", &chunk_name(1))).expect("there");
+        part(3, "w2", &[2, 3]).finish(&spool).expect("written");
+        let damaged = ChunkPart::done(&spool, 1).expect_err("the chunk has one job");
+        assert!(damaged.to_string().contains("it has 2 results of 1 jobs"), "{damaged}");
         let left = std::fs::read_dir(place.path().join("part")).expect("readable").count();
         assert_eq!(left, 0, "a part has no second name");
     }

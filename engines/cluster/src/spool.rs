@@ -3,7 +3,7 @@
 
 mod header;
 
-pub use header::{SpoolHeader, SpoolLimits};
+pub use header::{JobNeed, SpoolHeader, SpoolLimits};
 
 use crate::job_line;
 use jobs::list::ListItem;
@@ -40,11 +40,13 @@ const DIRECTORIES: [&str; 8] = ["claim", "part", "done", "news", "journal", "out
 /// The file that makes a directory a spool; made last.
 const HEADER: &str = "run.json";
 
-/// The file whose being there ends a run.
+/// The files whose being there ends a run: its starts, its jobs.
 const STOP: &str = "stop";
+const STOP_NOW: &str = "stop-now";
 
 /// How often a directory is removed into which somebody may still write.
 const REMOVALS: u32 = 20;
+const BETWEEN_REMOVALS: Duration = Duration::from_millis(50);
 
 /// The file that has the rule that was met.
 const HALT: &str = "halt";
@@ -80,6 +82,9 @@ pub enum SpoolFault {
         /// What is wrong with it.
         why: String,
     },
+    /// One that another user made, or may change.
+    #[error("use {} as a spool: it is not this user's own, or others may write to it", .0.display())]
+    Foreign(PathBuf),
     /// Another format.
     #[error("read {}: another version wrote it (format {found}, this one reads {})", .path.display(), header::FORMAT)]
     Format {
@@ -120,9 +125,8 @@ pub enum SpoolStop {
 pub struct Spool {
     root: PathBuf,
     header: SpoolHeader,
-    jobs: File,
-    /// Where each chunk begins in the file of jobs, and where the last one ends.
-    bounds: Vec<u64>,
+    /// Where each chunk begins in the file of jobs and how many jobs stand before it; of the end as well.
+    bounds: Vec<(u64, u64)>,
 }
 
 /// Which spool there is after one was to be made.
@@ -177,16 +181,18 @@ impl Spool {
     /// When there is none, or it cannot be read, or it is another version's.
     pub fn open(root: &Path) -> Result<Self, SpoolFault> {
         let header = header::read(root)?;
-        let path = jobs_of(root, &header.id);
-        let jobs = File::open(&path).map_err(failed("open", &path))?;
         let path = bounds_of(root, &header.id);
         let bounds = std::fs::read(&path).map_err(failed("read", &path))?;
-        let bounds: Vec<u64> =
-            bounds.chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().expect("eight"))).collect();
-        if bounds.len() != header.chunks as usize + 1 || !bounds.is_sorted() {
+        let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight"));
+        let bounds: Vec<(u64, u64)> =
+            bounds.chunks_exact(16).map(|bytes| (number(&bytes[..8]), number(&bytes[8..]))).collect();
+        if bounds.len() != header.chunks as usize + 1
+            || !bounds.is_sorted()
+            || !bounds.is_sorted_by_key(|bound| bound.1)
+        {
             return Err(SpoolFault::Damaged { path, why: format!("it does not bound {} chunks", header.chunks) });
         }
-        Ok(Self { root: root.to_owned(), header, jobs, bounds })
+        Ok(Self { root: root.to_owned(), header, bounds })
     }
 
     /// Opens the one that a worker was started for.
@@ -222,19 +228,26 @@ impl Spool {
         self.root.join(directory).join(name)
     }
 
+    /// How many jobs a chunk has.
+    pub fn jobs_in(&self, chunk: u32) -> u64 {
+        self.bounds[chunk as usize + 1].1 - self.bounds[chunk as usize].1
+    }
+
     /// The jobs of a chunk, in the order of the list.
     ///
     /// # Errors
     /// When the file of jobs cannot be read or is damaged.
     pub fn chunk(&self, chunk: u32) -> Result<Vec<Spec>, SpoolFault> {
         let path = jobs_of(&self.root, &self.header.id);
-        let (from, to) = (self.bounds[chunk as usize], self.bounds[chunk as usize + 1]);
+        let (from, to) = (self.bounds[chunk as usize].0, self.bounds[chunk as usize + 1].0);
         let damaged = |why: String| SpoolFault::Damaged { path: path.clone(), why: format!("chunk {chunk}: {why}") };
         if to - from > CHUNK_BYTES_MAX {
             return Err(damaged(format!("{} bytes", to - from)));
         }
         let mut lines = vec![0; (to - from) as usize];
-        self.jobs.read_exact_at(&mut lines, from).map_err(failed("read", &path))?;
+        // Opened each time: nothing of a spool is open when it is removed.
+        let jobs = File::open(&path).map_err(failed("open", &path))?;
+        jobs.read_exact_at(&mut lines, from).map_err(failed("read", &path))?;
         let lines = lines.split_inclusive(|byte| *byte == b'\n');
         lines.map(|line| job_line::read(line).map_err(|error| damaged(error.to_string()))).collect()
     }
@@ -244,12 +257,12 @@ impl Spool {
     /// # Errors
     /// When it cannot be written.
     pub fn stop(&self, stop: SpoolStop) -> Result<(), SpoolFault> {
-        let path = self.root.join(STOP);
-        let text = match stop {
-            SpoolStop::Drain => "drain\n",
-            SpoolStop::Now => "now\n",
-        };
-        std::fs::write(&path, text).map_err(failed("write", &path))
+        // What was asked for last need not be the most: who asks for the end of jobs is not taken back by a rule.
+        let path = self.root.join(match stop {
+            SpoolStop::Drain => STOP,
+            SpoolStop::Now => STOP_NOW,
+        });
+        File::create(&path).map(drop).map_err(failed("make", &path))
     }
 
     /// How long a worker may give no sign of life.
@@ -274,8 +287,11 @@ impl Spool {
 
     /// Whether the run is to end.
     pub fn stopped(&self) -> Option<SpoolStop> {
-        let text = std::fs::read(self.root.join(STOP)).ok()?;
-        Some(if text.starts_with(b"now") { SpoolStop::Now } else { SpoolStop::Drain })
+        match () {
+            () if self.root.join(STOP_NOW).exists() => Some(SpoolStop::Now),
+            () if self.root.join(STOP).exists() => Some(SpoolStop::Drain),
+            () => None,
+        }
     }
 
     /// Lets workers go on that are started from now on.
@@ -283,7 +299,7 @@ impl Spool {
     /// # Errors
     /// When the mark cannot be removed.
     pub fn go_on(&self) -> Result<(), SpoolFault> {
-        for path in [STOP, HALT].map(|name| self.root.join(name)) {
+        for path in [STOP, STOP_NOW, HALT].map(|name| self.root.join(name)) {
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed("remove", &path)(error)),
                 _ => {}
@@ -297,11 +313,14 @@ impl Spool {
     /// # Errors
     /// When something cannot be removed.
     pub fn remove(&self) -> Result<(), SpoolFault> {
+        // From here on a worker that still runs finds no run, and ends.
+        let _it_goes_with_the_rest = std::fs::remove_file(self.root.join(HEADER));
         for _ in 1..REMOVALS {
-            // A worker that ends may have made a file meanwhile.
+            // A worker that ends may have made a file meanwhile; on NFS a file that is open has another name until it is closed.
             if std::fs::remove_dir_all(&self.root).is_ok() {
                 return Ok(());
             }
+            std::thread::sleep(BETWEEN_REMOVALS);
         }
         std::fs::remove_dir_all(&self.root).map_err(failed("remove", &self.root))
     }
@@ -319,9 +338,9 @@ fn bounds_of(root: &Path, id: &str) -> PathBuf {
 fn write_chunks(jobs: &Path, bounds: &Path, chunks: impl IntoIterator<Item = Vec<Spec>>) -> io::Result<(u64, u32)> {
     let create = |path| File::options().write(true).create_new(true).mode(0o600).open(path);
     let (mut jobs, mut bounds) = (BufWriter::new(create(jobs)?), BufWriter::new(create(bounds)?));
-    let (mut at, mut count, mut chunk_count, mut line) = (0_u64, 0, 0, Vec::new());
+    let (mut at, mut count, mut chunk_count, mut line) = (0_u64, 0_u64, 0, Vec::new());
     for chunk in chunks {
-        bounds.write_all(&at.to_le_bytes())?;
+        bounds.write_all(&[at.to_le_bytes(), count.to_le_bytes()].concat())?;
         for spec in &chunk {
             line.clear();
             job_line::write(spec, &mut line);
@@ -330,7 +349,7 @@ fn write_chunks(jobs: &Path, bounds: &Path, chunks: impl IntoIterator<Item = Vec
         }
         (count, chunk_count) = (count + chunk.len() as u64, chunk_count + 1);
     }
-    bounds.write_all(&at.to_le_bytes())?;
+    bounds.write_all(&[at.to_le_bytes(), count.to_le_bytes()].concat())?;
     for file in [jobs, bounds] {
         file.into_inner()?.sync_all()?;
     }
@@ -417,7 +436,7 @@ pub(crate) mod tests {
         let other = Spool::open_run(place.path(), "other").expect_err("another run");
         assert!(other.to_string().contains("sees another directory"), "{other}");
         let bounds = bounds_of(place.path(), &made.header().id);
-        std::fs::write(&bounds, [0; 16]).expect("written");
+        std::fs::write(&bounds, [0; 32]).expect("written");
         assert!(Spool::open(place.path()).expect_err("damage").to_string().contains("does not bound 3 chunks"));
         std::fs::write(place.path().join(HEADER), b"{").expect("written");
         assert!(matches!(Spool::open(place.path()), Err(SpoolFault::Damaged { .. })));

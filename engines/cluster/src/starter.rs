@@ -132,6 +132,11 @@ pub trait Starter: Send {
     /// When there is no such engine here, or it does not answer.
     fn limits(&mut self) -> Result<EngineLimits, StarterFault>;
 
+    /// Whether `look` hears of ends: if not, whoever asks has to go by signs of life.
+    fn sees_ends(&self) -> bool {
+        true
+    }
+
     /// The command that `start` would run, as it can be typed.
     fn shown(&self, request: &WorkerRequest) -> String;
 

@@ -48,6 +48,7 @@ fn make(root: &Path, chunks: u32, workers: u32) -> Spool {
         jobs: 0,
         chunks: 0,
         generations: vec![chunks / 3, chunks / 2, chunks],
+        needs: std::collections::BTreeMap::new(),
         limits: SpoolLimits { workers, cores: None, time_s: None, lease_s: 600.0 },
     };
     let jobs = (0..u64::from(chunks)).map(|chunk| [2 * chunk + 1, 2 * chunk + 2]);
@@ -69,7 +70,7 @@ fn work(spool: &Arc<Spool>, number: u32, name: &str, random: &mut Random, one_of
         let (chunk, attempt, behind) = match claims.next_chunk().expect("a sound spool") {
             NextChunk::Claimed { chunk, attempt, behind } => (chunk, attempt, behind),
             // In this model chunks are not what workers die of.
-            NextChunk::Hopeless { chunk, attempt } => (chunk, attempt, None),
+            NextChunk::Hopeless { chunk, attempt, behind } => (chunk, attempt, behind),
             NextChunk::Wait { .. } => {
                 std::thread::sleep(Duration::from_micros(200));
                 continue;

@@ -172,6 +172,15 @@ impl AsFd for SignalQueue {
     }
 }
 
+/// Has signals that this process was started with as ignored end it again, as they end any program: a shell's background jobs ignore
+/// SIGINT and SIGQUIT.
+pub fn heed(members: &[i32]) {
+    for &signal in members {
+        // SAFETY: the default action runs no code of ours; the number is one of a signal, or the call does nothing.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// From now on children that stop and go on announce it as well.
 pub fn children_announce_stops() {
     // SAFETY: an all-zero sigaction is the default action without flags; a null old action is allowed.

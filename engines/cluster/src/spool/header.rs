@@ -3,13 +3,17 @@
 use super::{HEADER, HEADER_BYTES_MAX, SpoolFault, failed, read_at_most};
 use crate::text::ByteText;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The number of this format.
 pub(super) const FORMAT: u32 = 1;
+
+/// LIMIT: 30 years.
+const SECONDS_MAX: f64 = 1e9;
 
 /// What is the same for all of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,8 +40,22 @@ pub struct SpoolHeader {
     pub chunks: u32,
     /// Where each generation ends: chunks of one wait for all of the one before.
     pub generations: Vec<u32>,
+    /// Jobs that wait for jobs of an earlier generation, by their numbers.
+    #[serde(default)]
+    pub needs: BTreeMap<u64, Vec<JobNeed>>,
     /// What bounds workers.
     pub limits: SpoolLimits,
+}
+
+/// A job of an earlier generation that must have succeeded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobNeed {
+    /// What `after` calls it.
+    pub name: String,
+    /// Its number.
+    pub job: u64,
+    /// Its chunk.
+    pub chunk: u32,
 }
 
 /// What bounds workers.
@@ -65,8 +83,22 @@ pub(super) fn put(root: &Path, header: &SpoolHeader) -> Result<bool, SpoolFault>
     linked.map_err(failed("make", &path))
 }
 
+/// Jobs run with the words and variables of a spool, so it must be the user's own, and nobody else's to change.
+fn check_owner(root: &Path) -> Result<(), SpoolFault> {
+    const OTHERS_WRITE: u32 = 0o022;
+    for path in [root.to_owned(), root.join(HEADER)] {
+        let Ok(status) = std::fs::symlink_metadata(&path) else { continue };
+        let is_own = status.uid() == rustix::process::geteuid().as_raw() && status.mode() & OTHERS_WRITE == 0;
+        if !is_own || status.is_symlink() {
+            return Err(SpoolFault::Foreign(path));
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn read(root: &Path) -> Result<SpoolHeader, SpoolFault> {
     let path = root.join(HEADER);
+    check_owner(root)?;
     let bytes = match read_at_most(&path, HEADER_BYTES_MAX) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(SpoolFault::NoSpool(root.to_owned())),
@@ -85,7 +117,9 @@ pub(super) fn read(root: &Path) -> Result<SpoolHeader, SpoolFault> {
     let ends = &header.generations;
     let is_whole = ends.is_sorted() && ends.last().copied().unwrap_or(0) == header.chunks;
     let is_named = !header.id.is_empty() && header.id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    let is_limited = header.limits.workers > 0 && header.limits.lease_s > 0.0;
+    let is_time = |seconds: f64| (0.001..=SECONDS_MAX).contains(&seconds);
+    let is_limited =
+        header.limits.workers > 0 && is_time(header.limits.lease_s) && header.limits.time_s.is_none_or(is_time);
     if !(is_whole && is_named && is_limited) {
         return Err(damaged("its numbers do not go together".to_owned()));
     }
@@ -110,6 +144,7 @@ impl SpoolHeader {
             jobs: 0,
             chunks: 0,
             generations: generations.to_vec(),
+            needs: BTreeMap::new(),
             limits: SpoolLimits { workers, cores: None, time_s: None, lease_s: 60.0 },
         }
     }

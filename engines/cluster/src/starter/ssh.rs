@@ -151,6 +151,10 @@ impl Starter for SshStarter {
         Ok(StartedWorkers { id: started.join(","), workers, refused })
     }
 
+    fn sees_ends(&self) -> bool {
+        false
+    }
+
     /// What was started: hosts are not asked, since the spool says who is alive.
     fn look(&mut self, id: &str) -> Result<EngineState, StarterFault> {
         let running = u32::try_from(processes(id).values().flatten().count()).unwrap_or(u32::MAX);

@@ -71,8 +71,10 @@ impl ChunkBooks {
     }
 
     /// A chunk that has cost too many workers.
-    pub fn give_up(&mut self, chunk: u32, attempt: u32, jobs: &[Spec]) {
-        let results = jobs.iter().map(|spec| JobResult::lost(spec.number, attempt - 1)).collect();
+    pub fn give_up(&mut self, chunk: u32, attempt: u32, earlier: Vec<JobResult>, left: &[Spec]) {
+        let mut results = earlier;
+        results.extend(left.iter().map(|spec| JobResult::lost(spec.number, attempt - 1)));
+        results.sort_by_key(|result| result.job);
         self.send(Committed::Whole(ChunkPart { chunk, attempt, worker: self.worker.clone(), results }));
     }
 
@@ -93,7 +95,8 @@ impl ChunkBooks {
         let seconds = job.wall.as_secs_f64();
         self.usual_s = Some(self.usual_s.map_or(seconds, |usual| usual * (1.0 - RECENT) + seconds * RECENT));
         // It was ended with the run, or nobody has what it printed: another attempt follows.
-        let is_to_be_done_again = matches!(job.outcome, JobOutcome::Stopped | JobOutcome::OutputLost);
+        let is_to_be_done_again =
+            job.has_tries_left || matches!(job.outcome, JobOutcome::Stopped | JobOutcome::OutputLost);
         let Some(chunk) = self.chunk_of.get(&job.number).copied().filter(|_| !is_to_be_done_again) else { return };
         self.chunk_of.remove(&job.number);
         let Some(open) = self.open.get_mut(&chunk) else { return };
@@ -156,7 +159,8 @@ mod tests {
     use std::sync::mpsc::sync_channel;
 
     fn job(number: u64, outcome: JobOutcome, bytes: [u64; 2]) -> ConcludedJob {
-        ConcludedJob { number, outcome, how: None, wall: Duration::from_secs(1), passed_on_bytes: bytes }
+        let wall = Duration::from_secs(1);
+        ConcludedJob { number, outcome, how: None, wall, has_tries_left: false, passed_on_bytes: bytes }
     }
 
     #[test]
@@ -196,7 +200,7 @@ mod tests {
         books.open(0, 2, vec![earlier.clone()], &[]);
         let Ok(Committed::Whole(part)) = committed.try_recv() else { panic!("nothing was left to do") };
         assert_eq!((part.attempt, part.results), (2, vec![earlier]));
-        books.give_up(1, 6, &[spec(8)]);
+        books.give_up(1, 6, Vec::new(), &[spec(8)]);
         let Ok(Committed::Whole(part)) = committed.try_recv() else { panic!("it is reported") };
         assert!(part.results[0].said[0].contains("5 workers that ran it have died"));
     }

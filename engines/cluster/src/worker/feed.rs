@@ -10,10 +10,11 @@ use jobs::journal::JobOutcome;
 use jobs::list::ListItem;
 use jobs::source::JobFeed;
 use jobs::spec::Spec;
+use jobs::start::StartFault;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex};
@@ -92,32 +93,46 @@ impl ChunkFeed {
     }
 
     fn claim(&mut self) -> Result<(), SpoolFault> {
-        if self.is_too_late() {
+        if self.is_too_late() || self.spool.stopped().is_some() {
             self.is_over = true;
             return Ok(());
         }
         match self.claims.next_chunk()? {
             NextChunk::Claimed { chunk, attempt, behind } => {
                 (self.pause, self.idle_since) = (FIRST_PAUSE, None);
-                let earlier = match behind {
-                    Some(before) => {
-                        ChunkPart::freed(&self.spool, chunk, before)?.map_or(Vec::new(), |part| part.results)
-                    }
-                    None => Vec::new(),
-                };
-                let left = left_of(self.spool.chunk(chunk)?, &earlier);
-                lock(&self.books).open(chunk, attempt, earlier, &left);
+                let (results, left) = self.rest(chunk, behind)?;
+                lock(&self.books).open(chunk, attempt, results, &left);
                 self.outstanding += left.len();
                 self.jobs.extend(left);
             }
-            NextChunk::Hopeless { chunk, attempt } => {
-                let jobs = self.spool.chunk(chunk)?;
-                lock(&self.books).give_up(chunk, attempt, &jobs);
+            NextChunk::Hopeless { chunk, attempt, behind } => {
+                let (results, left) = self.rest(chunk, behind)?;
+                lock(&self.books).give_up(chunk, attempt, results, &left);
             }
             NextChunk::Wait { more_follows } => self.wait(more_follows),
             NextChunk::Finished => self.is_over = true,
         }
         Ok(())
+    }
+
+    /// What is known of a chunk's jobs before they run, and those that are to run.
+    fn rest(&self, chunk: u32, behind: Option<u32>) -> Result<(Vec<JobResult>, Vec<Spec>), SpoolFault> {
+        let earlier = match behind {
+            Some(before) => ChunkPart::freed(&self.spool, chunk, before)?.map_or(Vec::new(), |part| part.results),
+            None => Vec::new(),
+        };
+        let mut failed_needs = HashMap::new();
+        let jobs = self.spool.chunk(chunk)?;
+        for spec in &jobs {
+            for need in self.spool.header().needs.get(&spec.number).into_iter().flatten() {
+                let part = ChunkPart::done(&self.spool, need.chunk)?;
+                let outcome = part.and_then(|part| part.results.into_iter().find(|result| result.job == need.job));
+                if outcome.is_none_or(|result| result.outcome != JobOutcome::Ok) {
+                    failed_needs.insert(spec.number, need.name.clone());
+                }
+            }
+        }
+        Ok(resolve(jobs, earlier, &failed_needs))
     }
 
     /// Others have what there is. One of them may die, but for longer than a lease nobody waits: cores of a cluster are others' too.
@@ -134,21 +149,60 @@ impl ChunkFeed {
     }
 }
 
-/// The jobs that earlier attempts have not done. What they waited for and has succeeded need not be waited for.
-fn left_of(jobs: Vec<Spec>, earlier: &[JobResult]) -> Vec<Spec> {
-    let done: HashSet<u64> = earlier.iter().map(|result| result.job).collect();
-    let well: HashSet<u64> =
-        earlier.iter().filter(|result| result.outcome == JobOutcome::Ok).map(|result| result.job).collect();
-    let names: HashSet<String> = jobs
-        .iter()
-        .filter(|spec| well.contains(&spec.number))
-        .filter_map(|spec| spec.more.as_ref()?.id.clone())
-        .collect();
-    let mut left: Vec<Spec> = jobs.into_iter().filter(|spec| !done.contains(&spec.number)).collect();
-    for more in left.iter_mut().filter_map(|spec| spec.more.as_mut()) {
-        more.after.retain(|name| !names.contains(name));
+/// How a job of the chunk stands that others name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NamedJob {
+    Succeeded,
+    Failed,
+    ToRun,
+}
+
+/// Divides the jobs of a chunk into those of which the result is known and those that are to run. The local runner knows only the latter, so
+/// names of the others are resolved here, by its own rule: the last job of that name before.
+fn resolve(
+    jobs: Vec<Spec>,
+    mut results: Vec<JobResult>,
+    failed_needs: &HashMap<u64, String>,
+) -> (Vec<JobResult>, Vec<Spec>) {
+    let known: HashMap<u64, JobOutcome> = results.iter().map(|result| (result.job, result.outcome)).collect();
+    let mut named: HashMap<String, NamedJob> = HashMap::new();
+    let mut left = Vec::new();
+    for mut spec in jobs {
+        let id = spec.more.as_ref().and_then(|more| more.id.clone());
+        let mut fault = failed_needs.get(&spec.number).map(|name| StartFault::After(name.clone()));
+        let standing = match known.get(&spec.number) {
+            Some(JobOutcome::Ok) => NamedJob::Succeeded,
+            Some(_) => NamedJob::Failed,
+            None => {
+                if let Some(more) = &mut spec.more {
+                    more.after.retain(|name| match named.get(name) {
+                        Some(NamedJob::ToRun) => true,
+                        Some(NamedJob::Succeeded) => false,
+                        Some(NamedJob::Failed) => {
+                            fault.get_or_insert_with(|| StartFault::After(name.clone()));
+                            false
+                        }
+                        // Its own name is refused where it is read.
+                        None if id.as_ref() == Some(name) => true,
+                        None => {
+                            fault.get_or_insert_with(|| StartFault::AfterUnknown(name.clone()));
+                            false
+                        }
+                    });
+                }
+                if fault.is_none() { NamedJob::ToRun } else { NamedJob::Failed }
+            }
+        };
+        named.extend(id.map(|id| (id, standing)));
+        if known.contains_key(&spec.number) {
+            continue;
+        }
+        match fault {
+            None => left.push(spec),
+            Some(fault) => results.push(JobResult::not_started(spec.number, &fault)),
+        }
     }
-    left
+    (results, left)
 }
 
 impl JobFeed for ChunkFeed {
@@ -195,15 +249,43 @@ mod tests {
     use super::*;
     use crate::spool::tests::spec;
 
+    fn named(number: u64, id: &str, after: &[&str]) -> Spec {
+        let mut spec = spec(number);
+        spec.more_mut().id = Some(id.to_owned());
+        spec.more_mut().after = after.iter().map(|name| (*name).to_owned()).collect();
+        spec
+    }
+
+    fn after(spec: &Spec) -> Vec<&str> {
+        spec.more.as_ref().map_or(Vec::new(), |more| more.after.iter().map(String::as_str).collect())
+    }
+
     #[test]
-    fn jobs_that_were_done_are_left_out_and_not_waited_for() {
-        let mut jobs = vec![spec(1), spec(2), spec(3)];
-        jobs[0].more_mut().id = Some("a".to_owned());
-        jobs[1].more_mut().id = Some("b".to_owned());
-        jobs[2].more_mut().after = vec!["a".to_owned(), "b".to_owned()];
-        let earlier = [JobResult { outcome: JobOutcome::Ok, ..JobResult::lost(1, 0) }, JobResult::lost(2, 0)];
-        let left = left_of(jobs, &earlier);
-        assert_eq!(left.len(), 1);
-        assert_eq!(left[0].more.as_ref().expect("it waits").after, ["b"], "what failed is still in its way");
+    fn what_has_succeeded_is_not_waited_for_and_what_has_failed_is_in_the_way() {
+        let jobs = vec![
+            named(1, "a", &[]),
+            named(2, "b", &[]),
+            named(3, "c", &["a"]),
+            named(4, "d", &["b"]),
+            named(5, "e", &["d"]),
+            named(6, "f", &["c", "nobody"]),
+            named(7, "a", &[]),
+            named(8, "g", &["a", "c"]),
+        ];
+        let ok = JobResult { outcome: JobOutcome::Ok, ..JobResult::lost(1, 0) };
+        let (results, left) = resolve(jobs, vec![ok, JobResult::lost(2, 0)], &HashMap::new());
+        assert_eq!(results.iter().map(|result| result.job).collect::<Vec<_>>(), [1, 2, 4, 5, 6]);
+        assert_eq!(left.iter().map(|spec| spec.number).collect::<Vec<_>>(), [3, 7, 8]);
+        assert!(after(&left[0]).is_empty(), "a has succeeded");
+        assert_eq!(after(&left[2]), ["a", "c"], "the last a before it is still to run");
+        assert!(results[4].said[0].contains("'nobody' in its after is no earlier job"), "{:?}", results[4].said);
+    }
+
+    #[test]
+    fn a_job_of_an_earlier_generation_that_failed_is_in_the_way_too() {
+        let needs = HashMap::from([(2, "x".to_owned())]);
+        let (results, left) = resolve(vec![named(1, "a", &[]), named(2, "b", &[])], Vec::new(), &needs);
+        assert_eq!((results.len(), left.len()), (1, 1));
+        assert!(results[0].said[0].contains("'x', which it waits for, failed"), "{:?}", results[0].said);
     }
 }

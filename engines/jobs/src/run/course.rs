@@ -318,6 +318,7 @@ impl Runner<'_> {
             outcome: JobOutcome::NotStarted,
             how: None,
             wall: Duration::ZERO,
+            has_tries_left: matches!(fault, StartFault::Unnoted),
             passed_on_bytes: [0; 2],
         }));
         self.ends.count(JobOutcome::NotStarted);
@@ -458,6 +459,7 @@ impl Runner<'_> {
             outcome: end.outcome,
             how: Some(end.ended.how),
             wall: end.wall,
+            has_tries_left: self.ends.is_tried_again(end.outcome, running.more(), running.pending.failures),
             passed_on_bytes,
         }));
     }

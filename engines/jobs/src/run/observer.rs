@@ -67,6 +67,8 @@ pub struct ConcludedJob {
     pub how: Option<How>,
     /// How long the last attempt took.
     pub wall: Duration,
+    /// It would have been tried again, had the run not been stopped; or it did not start for want of a journal.
+    pub has_tries_left: bool,
     /// Bytes that were passed on of it: to standard output, to standard error.
     pub passed_on_bytes: [u64; 2],
 }

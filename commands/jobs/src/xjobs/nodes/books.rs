@@ -83,11 +83,12 @@ impl JournalCredits {
     pub fn merge(mut self, spool: &Spool, journal: &mut Journal) -> io::Result<()> {
         let mut workers: Vec<(String, HashSet<u64>)> = self.jobs_of.into_iter().collect();
         workers.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        // Noted before: lines that are missing after a crash cost a job a second run, lines that come twice could cost one its only run.
+        self.chunks.into_iter().try_for_each(|chunk| self.merged.note(chunk))?;
         for (worker, jobs) in workers {
             merge_one(&spool.path("journal", &format!("{worker}.jsonl")), &jobs, journal)?;
         }
-        journal.finish()?;
-        self.chunks.into_iter().try_for_each(|chunk| self.merged.note(chunk))
+        journal.finish()
     }
 }
 

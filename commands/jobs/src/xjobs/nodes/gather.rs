@@ -5,9 +5,9 @@ use super::super::plan::Job;
 use super::super::{Called, NAME, XjobsArgs, begin, command, inputs, plan, report};
 use super::books::{JournalCredits, PrintedChunks};
 use super::shown::{self, NodeTally};
-use super::spool_failure;
 use super::submit::WorkerCrowd;
 use super::watched::WatchedWorkers;
+use super::{go_to_its_directory, spool_failure};
 use clap::FromArgMatches;
 use cluster::alive::workers_seen;
 use cluster::forecast::verdict::verdict;
@@ -20,8 +20,7 @@ use jobs::run::FinishedRun;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::counted;
-use parking_lot::Mutex;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::ffi::OsStringExt;
@@ -48,16 +47,11 @@ pub struct EndWish {
 }
 
 /// Attends to signals on a thread of its own, so that a slow reader keeps nobody from ending the run. To be called before other threads.
-pub fn attend(
-    context: &Context,
-    spool: &Arc<Spool>,
-    crowd: &Arc<Mutex<Option<WorkerCrowd>>>,
-) -> Result<Arc<EndWish>, Failure> {
+pub fn attend(context: &Context, spool: &Arc<Spool>) -> Result<Arc<EndWish>, Failure> {
     let failure = |error: io::Error| mh_kit::context::signal_failure(error);
     let signals = SignalSet::hold_back(ENDING).map_err(failure)?;
     let wish = Arc::new(EndWish::default());
-    let (told, spool, crowd, messages) =
-        (Arc::clone(&wish), Arc::clone(spool), Arc::clone(crowd), context.messages.clone());
+    let (told, spool, messages) = (Arc::clone(&wish), Arc::clone(spool), context.messages.clone());
     let attend = move || {
         while let Ok(signal) = signals.wait() {
             if signal == number::SIGHUP {
@@ -81,9 +75,6 @@ pub fn attend(
                     told.level.store(2, Ordering::SeqCst);
                     let _or_the_engine = spool.stop(SpoolStop::Now);
                     messages.conclusion(NAME, "ending the jobs that run");
-                    if let Some(crowd) = crowd.lock().as_mut() {
-                        crowd.cancel();
-                    }
                 }
                 _ => die_by(signal),
             }
@@ -108,14 +99,16 @@ impl EndWish {
 struct InOrder {
     /// Jobs whose turn is still to come.
     numbers: VecDeque<u64>,
-    waiting: BTreeMap<u64, JobResult>,
+    waiting: BTreeMap<u64, (u32, JobResult)>,
+    /// Results of each chunk that have not been printed.
+    unprinted: HashMap<u32, usize>,
 }
 
 /// What is gathered with.
 pub struct NodeGathering {
     spool: Arc<Spool>,
     gatherer: Gatherer,
-    crowd: Arc<Mutex<Option<WorkerCrowd>>>,
+    crowd: WorkerCrowd,
     wish: Arc<EndWish>,
     tally: Arc<NodeTally>,
     in_order: Option<InOrder>,
@@ -127,6 +120,8 @@ pub struct NodeGathering {
     messages: Messages,
     watched: WatchedWorkers,
     left_out_before: u64,
+    /// Jobs that failed before this submission went on with them.
+    failed_before: u64,
     begun: Instant,
 }
 
@@ -143,7 +138,7 @@ impl NodeGathering {
         context: &Context,
         spool: Arc<Spool>,
         job: &Job,
-        crowd: Arc<Mutex<Option<WorkerCrowd>>>,
+        crowd: WorkerCrowd,
         wish: Arc<EndWish>,
         again: bool,
         has_journal: bool,
@@ -162,6 +157,7 @@ impl NodeGathering {
             messages: context.messages.clone(),
             watched: WatchedWorkers::default(),
             left_out_before: 0,
+            failed_before: 0,
             begun: Instant::now(),
             spool,
         };
@@ -182,7 +178,7 @@ impl NodeGathering {
             numbers.extend(jobs.iter().map(|spec| spec.number));
         }
         numbers.sort_unstable();
-        Ok(InOrder { numbers: numbers.into(), waiting: BTreeMap::new() })
+        Ok(InOrder { numbers: numbers.into(), ..InOrder::default() })
     }
 
     fn pass_over_gathered(&mut self) -> Result<(), Failure> {
@@ -192,6 +188,8 @@ impl NodeGathering {
             match self.gathered.has(part.chunk) {
                 true => {
                     self.ran.left_out += part.results.len() as u64;
+                    let failed = part.results.iter().filter(|result| result.outcome != JobOutcome::Ok).count();
+                    self.failed_before += failed as u64;
                     self.credits.iter_mut().for_each(|credits| credits.take(&part));
                 }
                 false => self.take(part)?,
@@ -207,52 +205,60 @@ impl NodeGathering {
         self.left_out_before = count;
     }
 
-    /// Whether nothing is left to be done.
-    pub fn is_complete(&self) -> bool {
-        self.gatherer.is_complete()
-    }
-
     /// Until every chunk is done, or the run is ended.
     pub fn run(mut self, context: &Context, args: &XjobsArgs, journal: Option<Journal>) -> Result<Outcome, Failure> {
         let total = self.spool.header().jobs;
         let progress = shown::progress(context, &self.tally, total, args.plain);
-        let (mut pause, mut ended) = (PAUSE, None);
-        let outcome = loop {
-            let parts = match self.gatherer.poll() {
-                Ok(parts) => parts,
-                Err(fault) => break Err(spool_failure(&fault)),
-            };
-            self.watched.look(&self.gatherer);
-            pause = if parts.is_empty() { (pause * 5 / 4).min(PAUSE_MAX) } else { PAUSE };
-            if let Err(failure) = parts.into_iter().try_for_each(|part| self.take(part)) {
-                break Err(failure);
-            }
-            if self.gatherer.is_complete() || self.look_at_workers(context) == Standing::Over {
-                break Ok(());
-            }
-            if self.wish.level() == 2 && ended.get_or_insert_with(Instant::now).elapsed() > ENDS_WITHIN {
-                break Ok(());
-            }
-            std::thread::sleep(pause);
-        };
+        let gathered = self.until_the_end(context);
         drop(progress);
-        if let Err(failure) = outcome {
-            let _nobody_reads_it = self.spool.stop(SpoolStop::Now);
+        if let Err(failure) = gathered {
+            // Those that run end by themselves: what they do is not lost.
+            let _the_fault_is_told = self.spool.stop(SpoolStop::Drain);
+            if !matches!(failure, Failure::BrokenPipe) {
+                context.messages.conclusion(NAME, &shown::goes_on(self.spool.root()));
+            }
+            self.crowd.let_go();
             return Err(failure);
         }
         self.finish(context, args, journal)
     }
 
+    fn until_the_end(&mut self, context: &Context) -> Result<(), Failure> {
+        let (mut pause, mut ended, mut unread_since) = (PAUSE, None, None);
+        loop {
+            let parts = match self.gatherer.poll() {
+                Ok(parts) => {
+                    unread_since = None;
+                    parts
+                }
+                // A server of files may be away for a while.
+                Err(fault) if unread_since.get_or_insert_with(Instant::now).elapsed() > self.spool.lease() => {
+                    return Err(spool_failure(&fault));
+                }
+                Err(_) => Vec::new(),
+            };
+            self.watched.look(&self.gatherer);
+            pause = if parts.is_empty() { (pause * 5 / 4).min(PAUSE_MAX) } else { PAUSE };
+            parts.into_iter().try_for_each(|part| self.take(part))?;
+            if self.gatherer.is_complete() || self.look_at_workers(context) == Standing::Over {
+                return Ok(());
+            }
+            if self.wish.level() == 2 && ended.get_or_insert_with(Instant::now).elapsed() > ENDS_WITHIN {
+                return Ok(());
+            }
+            std::thread::sleep(pause);
+        }
+    }
+
     fn look_at_workers(&mut self, context: &Context) -> Standing {
-        let alive = workers_seen(self.spool.root(), self.spool.lease());
+        // Where it cannot be seen somebody may be at work.
+        let alive = workers_seen(self.spool.root(), self.spool.lease()).unwrap_or(1);
         self.tally.workers.store(u64::from(alive), Ordering::Relaxed);
-        let mut crowd = self.crowd.lock();
-        let Some(crowd) = crowd.as_mut() else {
-            // Somebody else has started them.
-            return if alive == 0 { Standing::Over } else { Standing::GoOn };
-        };
+        if self.wish.level() == 2 {
+            self.crowd.cancel();
+        }
         let is_ending = self.wish.level() > 0 || self.spool.stopped().is_some();
-        let goes_on = crowd.look(context, &self.gatherer, &self.tally, alive, is_ending);
+        let goes_on = self.crowd.look(context, &self.gatherer, &self.tally, alive, is_ending);
         if goes_on { Standing::GoOn } else { Standing::Over }
     }
 
@@ -261,50 +267,80 @@ impl NodeGathering {
             self.tally.first_ns.store(self.begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
         }
         self.watched.take(&part);
-        for result in &part.results {
-            match result.outcome {
-                JobOutcome::Ok => self.ran.counts.succeeded += 1,
-                _ => self.ran.counts.failed += 1,
-            }
-            self.tally.failed.store(self.ran.counts.failed, Ordering::Relaxed);
-            self.tally.ended.fetch_add(1, Ordering::Relaxed);
-        }
+        part.results.iter().for_each(|result| self.count(result));
+        self.credits.iter_mut().for_each(|credits| credits.take(&part));
+        let chunk = part.chunk;
         match &mut self.in_order {
-            None => part.results.iter().try_for_each(|result| self.print(result))?,
+            None => {
+                let is_printed = part.results.iter().try_fold(true, |all, result| Ok(self.print(result)? && all))?;
+                if is_printed {
+                    self.note_printed(chunk)?;
+                }
+            }
             Some(order) => {
-                order.waiting.extend(part.results.iter().map(|result| (result.job, result.clone())));
+                order.unprinted.insert(chunk, part.results.len());
+                order.waiting.extend(part.results.into_iter().map(|result| (result.job, (chunk, result))));
                 self.print_in_turn()?;
             }
         }
-        self.gathered.note(part.chunk).map_err(|error| note_failure(&error))?;
-        self.credits.iter_mut().for_each(|credits| credits.take(&part));
         self.consider_halting()
+    }
+
+    fn count(&mut self, result: &JobResult) {
+        match result.outcome {
+            JobOutcome::Ok => self.ran.counts.succeeded += 1,
+            _ => self.ran.counts.failed += 1,
+        }
+        self.tally.failed.store(self.ran.counts.failed, Ordering::Relaxed);
+        self.tally.ended.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn note_printed(&mut self, chunk: u32) -> Result<(), Failure> {
+        self.gathered.note(chunk).map_err(|error| note_failure(&error))
     }
 
     fn print_in_turn(&mut self) -> Result<(), Failure> {
         while let Some(order) = &mut self.in_order
             && let Some(next) = order.numbers.front()
-            && let Some(result) = order.waiting.remove(next)
+            && let Some((chunk, result)) = order.waiting.remove(next)
         {
             order.numbers.pop_front();
-            self.print(&result)?;
+            self.print_of(chunk, &result)?;
         }
         Ok(())
     }
 
-    /// Prints what a job printed, and what is to be said about it.
-    fn print(&mut self, result: &JobResult) -> Result<(), Failure> {
+    /// Prints one result of a chunk, and notes the chunk with its last one.
+    fn print_of(&mut self, chunk: u32, result: &JobResult) -> Result<(), Failure> {
+        let is_printed = self.print(result)?;
+        let Some(order) = &mut self.in_order else { return Ok(()) };
+        let Some(left) = order.unprinted.get_mut(&chunk).filter(|_| is_printed) else {
+            // It is printed again by a submission that goes on.
+            order.unprinted.remove(&chunk);
+            return Ok(());
+        };
+        *left -= 1;
+        if *left == 0 {
+            order.unprinted.remove(&chunk);
+            self.note_printed(chunk)?;
+        }
+        Ok(())
+    }
+
+    /// Prints what a job printed, and what is to be said about it. Returns whether the spool had all of it.
+    fn print(&mut self, result: &JobResult) -> Result<bool, Failure> {
         self.messages.make_room();
         let printed = self.print_outputs(result);
         self.messages.show_progress_again();
-        let node = result.worker.split('-').nth(1).unwrap_or("?");
+        let node = node_of(&result.worker);
         for text in &result.said {
             self.messages.conclusion(NAME, &format!("{text} (on {node})"));
         }
         printed
     }
 
-    fn print_outputs(&mut self, result: &JobResult) -> Result<(), Failure> {
+    fn print_outputs(&mut self, result: &JobResult) -> Result<bool, Failure> {
+        let mut is_all = true;
         let outputs: [&mut dyn Write; 2] = [&mut io::stdout().lock(), &mut io::stderr().lock()];
         for (stream, to) in outputs.into_iter().enumerate() {
             let copied = self.gatherer.copy(result, stream, to);
@@ -319,13 +355,13 @@ impl NodeGathering {
                     return Err(Failure::Environment { command: NAME, message: with_causes(&fault) });
                 }
                 Err(fault) => {
-                    self.ran.is_incomplete = true;
+                    (self.ran.is_incomplete, is_all) = (true, false);
                     let text = format!("{NAME}: could not print job {}: {}\n", result.job, with_causes(&fault));
                     let _nobody_reads_it = to.write_all(text.as_bytes());
                 }
             }
         }
-        Ok(())
+        Ok(is_all)
     }
 
     fn consider_halting(&mut self) -> Result<(), Failure> {
@@ -342,11 +378,15 @@ impl NodeGathering {
 
     fn finish(mut self, context: &Context, args: &XjobsArgs, journal: Option<Journal>) -> Result<Outcome, Failure> {
         // Those that would be printed first may never be.
-        if let Some(order) = self.in_order.take() {
-            order.waiting.values().try_for_each(|result| self.print(result))?;
-        }
+        let waiting = self.in_order.as_mut().map(|order| std::mem::take(&mut order.waiting)).unwrap_or_default();
+        waiting.values().try_for_each(|(chunk, result)| self.print_of(*chunk, result))?;
         let unfinished = self.gatherer.unfinished().map_err(|fault| spool_failure(&fault))?;
-        let in_part: u64 = unfinished.iter().map(|part| part.results.len() as u64).sum();
+        let mut in_part: u64 = unfinished.iter().map(|part| part.results.len() as u64).sum();
+        if self.spool.halted().is_some() && !self.gatherer.is_complete() {
+            // The rule was met by one of them, and nothing is to go on.
+            in_part = 0;
+            unfinished.iter().try_for_each(|part| self.take_part_of(part))?;
+        }
         if let Some((mut journal, credits)) = journal.zip(self.credits.take()) {
             credits.merge(&self.spool, &mut journal).map_err(|error| Failure::Environment {
                 command: NAME,
@@ -382,26 +422,46 @@ impl NodeGathering {
             let watched = std::mem::take(&mut self.watched);
             shown::report(context, &verdict(&watched.run(asked)), &self.ran, format);
         }
-        self.conclude(args, is_complete)
+        self.conclude(context, args, is_complete)
     }
 
-    fn conclude(self, args: &XjobsArgs, is_complete: bool) -> Result<Outcome, Failure> {
-        let Self { spool, gatherer, crowd, ran, .. } = self;
-        if let Some(crowd) = crowd.lock().take() {
-            crowd.let_go();
+    /// Counts and prints what has ended of a chunk that is not done.
+    fn take_part_of(&mut self, part: &ChunkPart) -> Result<(), Failure> {
+        for result in &part.results {
+            self.count(result);
+            self.print(result)?;
         }
-        drop(gatherer);
+        self.consider_halting()
+    }
+
+    fn conclude(self, context: &Context, args: &XjobsArgs, is_complete: bool) -> Result<Outcome, Failure> {
+        let Self { spool, gatherer, crowd, gathered, ran, failed_before, .. } = self;
+        crowd.let_go();
+        // Nothing of the spool may be open when it is removed.
+        drop((gatherer, gathered));
         let is_ours_alone = args.nodes.on.is_some() && args.nodes.spool.is_none();
-        if is_complete && is_ours_alone {
-            spool.remove().map_err(|fault| spool_failure(&fault))?;
+        if is_complete && is_ours_alone && !ran.is_incomplete {
+            if let Err(fault) = spool.remove() {
+                context.messages.warning(NAME, &format!("could not {}", with_causes(&fault)), &[]);
+            }
+        }
+        if failed_before > 0 {
+            let text = format!("{} of those that were done before have failed", counted(failed_before, "job"));
+            context.messages.conclusion(NAME, &text);
         }
         if let Some(signal) = ran.stopped_by {
             die_by(signal);
         }
         // COMPAT: what --halt waited for counts, not what else failed.
-        let is_well = ran.halted.is_some_and(|rule| rule.is_for_success()) || ran.counts.failed == 0;
+        let is_well = ran.halted.is_some_and(|rule| rule.is_for_success()) || ran.counts.failed + failed_before == 0;
         Ok(if is_well && !ran.is_incomplete { Outcome::Done } else { Outcome::Partial })
     }
+}
+
+/// The node in a worker's name: `NUMBER-NODE-PID-TIME`.
+fn node_of(worker: &str) -> &str {
+    let behind = worker.split_once('-').map_or("?", |(_, rest)| rest);
+    behind.rsplitn(3, '-').nth(2).unwrap_or("?")
 }
 
 fn note_failure(error: &io::Error) -> Failure {
@@ -411,28 +471,41 @@ fn note_failure(error: &io::Error) -> Failure {
     }
 }
 
-/// `--attach SPOOL`: with the options of whoever submitted it.
+/// `--attach SPOOL`: with the options of whoever submitted it, in their directory.
 pub fn attach(context: &mut Context, own: &XjobsArgs, root: &Path) -> Result<Outcome, Failure> {
-    let root = root.canonicalize().map_err(|error| Failure::Environment {
-        command: NAME,
-        message: format!("find {}: {}", terminal::quote(root), with_causes(&error)),
-    })?;
-    let spool = Arc::new(Spool::open(&root).map_err(|fault| spool_failure(&fault))?);
+    let absolute = |path: &Path| {
+        std::path::absolute(path).map_err(|error| Failure::Environment {
+            command: NAME,
+            message: format!("find {}: {}", terminal::quote(path), with_causes(&error)),
+        })
+    };
+    let spool = Arc::new(Spool::open(&absolute(root)?).map_err(|fault| spool_failure(&fault))?);
+    let own_journal = own.journal.as_deref().map(absolute).transpose()?;
+    go_to_its_directory(&spool)?;
     let words = spool.header().argv.iter().map(|word| OsString::from_vec(word.0.clone()));
     let matches = command().try_get_matches_from([OsString::from("xjobs")].into_iter().chain(words));
     let mut args =
         XjobsArgs::from_arg_matches(&matches.map_err(Failure::CommandLine)?).map_err(Failure::CommandLine)?;
     args.plain |= own.plain;
     args.keep_order |= own.keep_order;
-    args.journal = own.journal.clone().or(args.journal);
-    // The spool is whose it was.
-    args.nodes.on = None;
+    args.report = own.report.or(args.report);
+    args.journal = own_journal.or(args.journal);
     let job = plan::plan_with(context, &args, Called::Mh, &mut |_, _| {
         Ok(inputs::List { source: None, name: "the spool".to_owned(), is_server: false, total: None })
     })?;
-    let crowd = Arc::new(Mutex::new(None));
-    let wish = attend(context, &spool, &crowd)?;
+    let wish = attend(context, &spool)?;
     let books = begin::open_books(context, &args, &job.options.template)?;
+    let crowd = super::submit::crowd_of(context, &args, &spool)?;
     let gathering = NodeGathering::new(context, spool, &job, crowd, wish, true, books.journal.is_some())?;
     gathering.run(context, &args, books.journal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_named_whatever_is_in_their_names() {
+        assert_eq!((node_of("3-node-12-77-1795"), node_of("0-n1-5-6"), node_of("")), ("node-12", "n1", "?"));
+    }
 }

@@ -11,7 +11,7 @@ use jobs::list::ListItem;
 use jobs::spec::Spec;
 use jobs::template::JobPosition;
 use mh_kit::failure::Failure;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Reads the list to its end. A line that cannot be read is an error before anything has run.
 pub fn read(job: &mut Job) -> Result<Vec<ListItem>, Failure> {
@@ -32,20 +32,18 @@ pub fn read(job: &mut Job) -> Result<Vec<ListItem>, Failure> {
 /// Takes out jobs that an earlier run has done; who waited for one that succeeded need not. How many those were.
 pub fn leave_out(job: &Job, items: &mut Vec<ListItem>, done: &mut JournalDone) -> u64 {
     let keys = Keys::new(&job.options.directory, &job.options.defaults);
-    let (before, mut well) = (items.len(), HashSet::new());
-    items.retain(|item| {
+    let before = items.len();
+    // The last bearer of each name so far, and whether it is one that is left out and had succeeded.
+    let mut named: HashMap<String, bool> = HashMap::new();
+    items.retain_mut(|item| {
         let ListItem::Job(spec) = item else { return true };
         let earlier = done.takes_out(key_of(job, &keys, spec));
-        if earlier == Some(EarlierEnd::Succeeded) {
-            well.extend(spec.more.as_ref().and_then(|more| more.id.clone()));
+        if let Some(more) = &mut spec.more {
+            more.after.retain(|name| named.get(name) != Some(&true));
+            named.extend(more.id.clone().map(|id| (id, earlier == Some(EarlierEnd::Succeeded))));
         }
         earlier.is_none()
     });
-    for item in items.iter_mut() {
-        if let ListItem::Job(Spec { more: Some(more), .. }) = item {
-            more.after.retain(|name| !well.contains(name));
-        }
-    }
     (before - items.len()) as u64
 }
 

@@ -15,6 +15,7 @@ use cluster::cut::{CutList, cut};
 use cluster::forecast::ForecastTable;
 use cluster::forecast::costs::RunCosts;
 use cluster::forecast::times::JobTimes;
+use cluster::gather::Gatherer;
 use cluster::spool::{MadeSpool, Spool, SpoolHeader, SpoolLimits, digest};
 use cluster::starter::{
     EngineEnvironment, LocalStarter, SlurmStarter, SshStarter, Starter, StarterFault, WorkerRequest,
@@ -28,9 +29,9 @@ use jobs::spec::Spec;
 use mh_kit::context::{Context, variable, variables};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::counted;
-use parking_lot::Mutex;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -44,7 +45,6 @@ struct Submission {
     workers: u32,
     cores: Option<u32>,
     list: CutList,
-    engine_args: Vec<OsString>,
     digest: String,
     left_out: u64,
     /// What the journal lets expect.
@@ -66,7 +66,7 @@ pub fn submit(context: &mut Context, args: XjobsArgs, called: Called) -> Result<
         }
     };
     if args.explain {
-        explain(&mut job, &args, &submission);
+        explain(&mut job, &args, &submission)?;
         mh_kit::report::show_plan(context, &job.plan, args.report)?;
         return Ok(Outcome::Done);
     }
@@ -85,6 +85,7 @@ fn refuse(args: &XjobsArgs, called: Called, context: &Context) -> Result<(), Fai
     let refused = |option: &str, why: &str| Err(usage(format!("{option} does not go with --on: {why}")));
     match () {
         () if called == Called::OldName || context.words.is_empty() => Err(usage("--on is for mh xjobs")),
+        () if args.script.as_deref().is_some_and(is_pipe) => refused("a named pipe", "a list is cut as a whole"),
         () if args.server.listen.is_some() => refused("--listen", "a list is cut as a whole, a server's never ends"),
         () if args.ask => refused("-p", "nobody can be asked on another machine"),
         () if args.ungroup => refused("-u", "outputs come through the spool"),
@@ -93,6 +94,10 @@ fn refuse(args: &XjobsArgs, called: Called, context: &Context) -> Result<(), Fai
         () if args.dry_run => refused("--dry-run", "without --on it prints the same commands"),
         () => Ok(()),
     }
+}
+
+fn is_pipe(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|status| status.file_type().is_fifo())
 }
 
 fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &NodeTarget) -> Result<Place, Failure> {
@@ -107,8 +112,8 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &NodeTarg
     };
     let mut items = list::read(job)?;
     let directory = job.options.directory.as_os_str().as_bytes();
-    let words = args.utility.iter().map(|word| word.as_bytes()).chain(std::iter::once(directory));
-    let digest = digest(words, &items);
+    let words = words_of_the_run(context, args);
+    let digest = digest(words.iter().map(|word| word.as_bytes()).chain([directory]), &items);
     let times = args.journal.as_deref().and_then(|path| JobTimes::read(path).ok()).unwrap_or_default();
     let expected = list::expected(job, &items, &times);
     let width = width(args, cores.or(limits.cores));
@@ -125,8 +130,10 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &NodeTarg
             return Ok(Place::Here(items, choice.to_string()));
         }
     }
-    let books = begin::open_books(context, args, &job.options.template)?;
-    let left_out = books.done.map_or(0, |mut done| list::leave_out(job, &mut items, &mut done));
+    // A plan changes nothing.
+    let books = if args.explain { None } else { Some(begin::open_books(context, args, &job.options.template)?) };
+    let (journal, done) = books.map_or((None, None), |books| (books.journal, books.done));
+    let left_out = done.map_or(0, |mut done| list::leave_out(job, &mut items, &mut done));
     let count = items.iter().filter(|item| matches!(item, ListItem::Job(_))).count() as u64;
     let workers = workers.unwrap_or(usual).min(u32::try_from(count).unwrap_or(u32::MAX)).max(1);
     let workers = limits.workers_max.map_or(workers, |most| workers.min(most));
@@ -136,19 +143,30 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &NodeTarg
         expected.as_ref().and_then(|times| times.get(&spec.number).map(|seconds| seconds * spec.hands() as f64))
     };
     let list = cut(items, workers as usize, width, seconds);
-    let journal = books.journal;
-    let engine_args = engine_words(args)?;
-    Ok(Place::There(Box::new(Submission {
-        starter,
-        workers,
-        cores,
-        list,
-        engine_args,
-        digest,
-        left_out,
-        forecast,
-        journal,
-    })))
+    Ok(Place::There(Box::new(Submission { starter, workers, cores, list, digest, left_out, forecast, journal })))
+}
+
+/// The typed words that make a run what it is: not those that say where it runs, or what is shown of it.
+fn words_of_the_run(context: &Context, args: &XjobsArgs) -> Vec<OsString> {
+    const WITH_VALUE: [&str; 8] =
+        ["--on", "--nodes", "--cores", "--time", "--engine-args", "--spool", "--lease", "--journal"];
+    const ALONE: [&str; 9] =
+        ["--plain", "--bar", "--report", "-k", "--keep-order", "-t", "--resume", "--resume-failed", "--explain"];
+    let options = context.words.len().saturating_sub(args.utility.len());
+    let (mut kept, mut words) = (Vec::new(), context.words.iter().take(options));
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy();
+        let name = text.split('=').next().unwrap_or_default();
+        if WITH_VALUE.contains(&name) {
+            if name.len() == text.len() {
+                words.next();
+            }
+        } else if !ALONE.contains(&name) {
+            kept.push(word.clone());
+        }
+    }
+    kept.extend(args.utility.iter().cloned());
+    kept
 }
 
 /// Jobs that a worker runs at once, as far as that is known here.
@@ -203,9 +221,9 @@ fn engine_failure(fault: &StarterFault) -> Failure {
     Failure::Environment { command: NAME, message: format!("start workers: {}{hint}", with_causes(fault)) }
 }
 
-fn explain(job: &mut Job, args: &XjobsArgs, submission: &Submission) {
+fn explain(job: &mut Job, args: &XjobsArgs, submission: &Submission) -> Result<(), Failure> {
     let Submission { starter, workers, list, cores, .. } = submission;
-    let request = request(args, submission, Path::new("SPOOL"), "ID");
+    let request = request(args, submission, Path::new("SPOOL"), "ID")?;
     let cores = cores.map_or("the node's cores".to_owned(), |cores| counted(u64::from(cores), "core"));
     // Each worker decides that for its node.
     ["jobs at once", "cores", "job slots", "memory", "guard"].iter().for_each(|subject| job.plan.leave_out(subject));
@@ -231,20 +249,26 @@ fn explain(job: &mut Job, args: &XjobsArgs, submission: &Submission) {
         job.plan.choose("time", "not known", "a journal of earlier runs (--journal) tells how long jobs take");
     }
     job.plan.choose("asked", starter.shown(&request), "the engine starts workers; who is done is in the spool");
+    Ok(())
 }
 
-fn request(args: &XjobsArgs, submission: &Submission, spool: &Path, id: &str) -> WorkerRequest {
-    WorkerRequest {
+fn request(args: &XjobsArgs, submission: &Submission, spool: &Path, id: &str) -> Result<WorkerRequest, Failure> {
+    let bare = bare_request(args, spool, id)?;
+    Ok(WorkerRequest { workers: submission.workers, cores: submission.cores, ..bare })
+}
+
+fn bare_request(args: &XjobsArgs, spool: &Path, id: &str) -> Result<WorkerRequest, Failure> {
+    Ok(WorkerRequest {
         program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("mh")),
         spool: spool.to_owned(),
         run_id: id.to_owned(),
         first: 0,
-        workers: submission.workers,
-        cores: submission.cores,
+        workers: 1,
+        cores: None,
         time: args.nodes.time,
-        engine_args: submission.engine_args.clone(),
+        engine_args: engine_words(args)?,
         name: "mh-xjobs".to_owned(),
-    }
+    })
 }
 
 /// A name for a run that no other has.
@@ -263,30 +287,41 @@ fn carry_out(
         return Ok(Outcome::Done);
     }
     let spool = Arc::new(spool(context, args, job, &mut submission)?);
-    let crowd = Arc::new(Mutex::new(None));
-    let wish = attend(context, &spool, &crowd)?;
-    let mut gathering = NodeGathering::new(
-        context,
-        Arc::clone(&spool),
-        job,
-        Arc::clone(&crowd),
-        wish,
-        false,
-        submission.journal.is_some(),
-    )?;
-    gathering.left_out_before(submission.left_out);
-    if !gathering.is_complete() {
-        let request = request(args, &submission, spool.root(), &spool.header().id);
-        let mut workers = WorkerCrowd::new(submission.starter, request);
-        workers.start(context).map_err(|fault| {
+    let wish = attend(context, &spool)?;
+    let request = request(args, &submission, spool.root(), &spool.header().id)?;
+    let mut crowd = WorkerCrowd::of(submission.starter, request, spool.lease());
+    let has_journal = submission.journal.is_some();
+    if !is_done(&spool)? {
+        crowd.start(context, spool.header().chunks).map_err(|fault| {
             if args.nodes.spool.is_none() {
-                let _it_is_ours = std::fs::remove_dir_all(spool.root());
+                let _it_is_ours = spool.remove();
             }
             engine_failure(&fault)
         })?;
-        *crowd.lock() = Some(workers);
     }
+    let mut gathering = NodeGathering::new(context, spool, job, crowd, wish, false, has_journal)?;
+    gathering.left_out_before(submission.left_out);
     gathering.run(context, args, submission.journal)
+}
+
+/// Whether nothing of it is left to do.
+fn is_done(spool: &Arc<Spool>) -> Result<bool, Failure> {
+    let mut gatherer = Gatherer::new(Arc::clone(spool));
+    gatherer.sweep(&mut Vec::new()).map_err(|fault| spool_failure(&fault))?;
+    Ok(gatherer.is_complete())
+}
+
+/// The workers of a run that somebody else has submitted, and that may need more of them.
+pub fn crowd_of(context: &Context, args: &XjobsArgs, spool: &Spool) -> Result<WorkerCrowd, Failure> {
+    let target = NodeTarget::parse(args.nodes.on.as_deref().unwrap_or_default())?;
+    let AskedEngine { starter, .. } = engine_of(context, args, &target)?;
+    let limits = &spool.header().limits;
+    let request = WorkerRequest {
+        workers: limits.workers,
+        cores: limits.cores,
+        ..bare_request(args, spool.root(), &spool.header().id)?
+    };
+    Ok(WorkerCrowd::of(starter, request, spool.lease()))
 }
 
 /// Makes the spool, or finds the one of the same list.
@@ -307,6 +342,7 @@ fn spool(context: &Context, args: &XjobsArgs, job: &Job, submission: &mut Submis
         jobs: 0,
         chunks: 0,
         generations: list.generations,
+        needs: list.needs,
         limits: SpoolLimits {
             workers: submission.workers,
             cores: submission.cores,
@@ -318,6 +354,10 @@ fn spool(context: &Context, args: &XjobsArgs, job: &Job, submission: &mut Submis
     match made {
         MadeSpool::New(spool) => Ok(spool),
         MadeSpool::Old(spool) if spool.header().digest == submission.digest => {
+            let limits = &spool.header().limits;
+            if limits.cores != submission.cores || limits.time_s != args.nodes.time.map(|time| time.as_secs_f64()) {
+                return Err(usage("the run in the spool has another --cores or --time; workers keep to those"));
+            }
             spool.go_on().map_err(|fault| spool_failure(&fault))?;
             Ok(spool)
         }

@@ -4,7 +4,7 @@
 use super::super::plan::{Job, plan_with, usage};
 use super::super::teller::{JobTeller, failure_words};
 use super::super::{Called, NAME, XjobsArgs, begin, command, lower_priority, refused};
-use super::{NodeArgs, spool_failure};
+use super::{NodeArgs, go_to_its_directory, spool_failure};
 use crate::xjobs::{inputs, plan, slots};
 use clap::FromArgMatches;
 use cluster::spool::{Spool, SpoolStop};
@@ -25,6 +25,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Variables that are the node's and not the submitter's, by how they begin.
@@ -47,10 +48,7 @@ const OF_THE_NODE: [&str; 12] = [
 pub fn work(context: &mut Context, args: &NodeArgs, root: &Path) -> Result<Outcome, Failure> {
     let run = args.worker_run.as_deref().ok_or_else(|| usage("--worker needs --worker-run"))?;
     let spool = Arc::new(Spool::open_run(root, run).map_err(|fault| spool_failure(&fault))?);
-    let directory = Path::new(std::ffi::OsStr::from_bytes(&spool.header().directory.0)).to_owned();
-    std::env::set_current_dir(&directory).map_err(|error| {
-        refused(&format!("go to {}, where jobs run: {}", terminal::quote(&directory), with_causes(&error)))
-    })?;
+    go_to_its_directory(&spool)?;
     let (args, job, identity) = plan_here(context, &spool, args.worker_number)?;
     carry_out(context, &args, job, &spool, identity)
 }
@@ -133,6 +131,8 @@ fn carry_out(
     spool: &Arc<Spool>,
     identity: WorkerIdentity,
 ) -> Result<Outcome, Failure> {
+    // A shell's background job ignores what ends a run here.
+    sys::signals::heed(sys::signals::ENDING);
     let divided = sys::guard::divide(&[]);
     let signals = sys::signals::SignalQueue::open(sys::signals::JOB_CONTROL)
         .map_err(|error| refused(&format!("set up signal handling: {}", with_causes(&error))))?;
@@ -160,8 +160,12 @@ fn carry_out(
     slots::open(context, args, &shared, lease.as_ref(), &mut job.options);
     let feed = worker.feed().map_err(|error| refused(&format!("make a timer: {}", with_causes(&error))))?;
     let source = JobSource::Fed(Box::new(feed));
-    let mut observer =
-        WorkerObserver { teller: JobTeller::new(context, &job, args), books: worker.books(), spool: Arc::clone(spool) };
+    let mut observer = WorkerObserver {
+        teller: JobTeller::new(context, &job, args),
+        books: worker.books(),
+        spool: Arc::clone(spool),
+        stops: Arc::default(),
+    };
     let around = RunSurroundings {
         signals: &signals,
         host: &context.host,
@@ -173,7 +177,8 @@ fn carry_out(
         tally: Arc::new(JobTally::default()),
         watched: None,
     };
-    let living = worker.live(end_jobs);
+    let stops = Arc::clone(&observer.stops);
+    let living = worker.live(move |stop| end_jobs(stop, &stops));
     let living = living.map_err(|error| refused(&format!("start a thread: {}", with_causes(&error))))?;
     let ran = run_jobs(job.options, source, lease, around, &mut observer);
     context.last_acts.perform();
@@ -185,9 +190,10 @@ fn carry_out(
     conclude(context, &ran, end)
 }
 
-/// The runner hears of it as of a signal from outside.
-fn end_jobs(stop: SpoolStop) {
+/// The runner hears of it as of a signal from outside. A second interrupt would end the jobs, so there is one at most, an engine's included.
+fn end_jobs(stop: SpoolStop, stops: &AtomicBool) {
     let signal = match stop {
+        SpoolStop::Drain if stops.swap(true, Ordering::SeqCst) => return,
         SpoolStop::Drain => Signal::INT,
         SpoolStop::Now => Signal::TERM,
     };
@@ -212,16 +218,19 @@ struct WorkerObserver {
     teller: JobTeller,
     books: WorkerBooks,
     spool: Arc<Spool>,
+    /// No more jobs start.
+    stops: Arc<AtomicBool>,
 }
 
 impl Observer for WorkerObserver {
     fn tell(&mut self, event: &RunEvent<'_>) {
         match event {
             RunEvent::Concluded(job) => return self.books.concluded(job),
-            RunEvent::Stopping { rule: Some(rule), now, .. } => {
-                // The rule is the run's: others stop as well.
+            RunEvent::Stopping { rule, now, .. } => {
+                self.stops.store(true, Ordering::SeqCst);
+                // A rule is the run's: others stop as well.
                 let stop = if *now { SpoolStop::Now } else { SpoolStop::Drain };
-                if let Err(fault) = self.spool.halt(&rule.to_string(), stop) {
+                if let Some(Err(fault)) = rule.map(|rule| self.spool.halt(&rule.to_string(), stop)) {
                     self.teller.error(&with_causes(&fault));
                 }
             }

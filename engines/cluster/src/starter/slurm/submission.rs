@@ -6,11 +6,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
-/// How long before the end of its time a worker is asked to take no more work.
+/// How long before the end of a time that Slurm alone knows a worker is asked to take no more work; up to a minute earlier than that.
 const NOTICE: Duration = Duration::from_secs(120);
-
-/// LIE: Slurm's notice comes up to a minute early. In less time than this it would come before there is work to stop.
-const WORTH_A_NOTICE: Duration = Duration::from_secs(180);
 
 /// The indexes of the array.
 pub(super) fn array(workers: u32) -> String {
@@ -32,9 +29,11 @@ pub(super) fn arguments(request: &WorkerRequest, workers: u32) -> Vec<OsString> 
         Some(cores) => format!("--cpus-per-task={cores}").into(),
         None => "--exclusive".into(),
     });
-    let notice = request.time.map_or(Some(NOTICE), notice);
-    arguments.extend(request.time.map(|time| format!("--time={}", time_limit(time)).into()));
-    arguments.extend(notice.map(|notice| format!("--signal=B:INT@{}", notice.as_secs()).into()));
+    arguments.push(match request.time {
+        // A worker keeps to that by itself; a notice would be a second interrupt, which ends its jobs.
+        Some(time) => format!("--time={}", time_limit(time)).into(),
+        None => format!("--signal=B:INT@{}", NOTICE.as_secs()).into(),
+    });
     arguments.extend(["--requeue", "--open-mode=append"].map(OsString::from));
     arguments.push(output(log_directory(request).as_os_str()));
     arguments
@@ -49,11 +48,6 @@ fn output(directory: &OsStr) -> OsString {
         false => output.extend([pattern(directory).as_os_str(), OsStr::new("/slurm-%A_%a")]),
     }
     output
-}
-
-/// A fifth of the time at most; none where that is too short.
-fn notice(time: Duration) -> Option<Duration> {
-    (time >= WORTH_A_NOTICE).then(|| NOTICE.min(time / 5))
 }
 
 /// Hours, minutes and seconds.
@@ -82,12 +76,6 @@ pub(super) fn script(request: &WorkerRequest) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn notices_are_shorter_where_time_is_short() {
-        let of = |seconds| notice(Duration::from_secs(seconds)).map(|notice| notice.as_secs());
-        assert_eq!([60, 179, 180, 300, 600, 86_400].map(of), [None, None, Some(36), Some(60), Some(120), Some(120)]);
-    }
 
     #[test]
     fn times_are_hours_minutes_and_seconds() {

@@ -7,6 +7,8 @@ use cluster::starter::{EngineState, Starter, StarterFault, WorkerRequest};
 use mh_kit::context::Context;
 use mh_kit::failure::with_causes;
 use mh_kit::report::counted;
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -14,6 +16,9 @@ use std::time::{Duration, Instant};
 /// Between questions to an engine: at first, and at last. Administrators notice shorter ones.
 const ASK: Duration = Duration::from_secs(1);
 const ASK_MAX: Duration = Duration::from_secs(30);
+
+/// The file in which ids of engines are noted, with the number of the first worker that follows.
+const IDS: &str = "engine";
 
 /// LIMIT: times that workers are started again though those before them finished nothing.
 const IN_VAIN_MAX: u32 = 2;
@@ -26,23 +31,47 @@ pub struct WorkerCrowd {
     starter: Box<dyn Starter>,
     request: WorkerRequest,
     ids: Vec<String>,
+    /// How long a worker may give no sign of life.
+    lease: Duration,
+    started: Instant,
     asked: Instant,
     pause: Duration,
     /// Chunks that were left when workers were last started.
     left: Option<u32>,
     in_vain: u32,
     was_silent: bool,
+    is_cancelled: bool,
 }
 
 impl WorkerCrowd {
-    /// Nobody has been started.
-    pub fn new(starter: Box<dyn Starter>, request: WorkerRequest) -> Self {
-        let now = Instant::now();
-        Self { starter, request, ids: Vec::new(), asked: now, pause: ASK, left: None, in_vain: 0, was_silent: false }
+    /// Those that were started for this spool so far, by whoever it was: none of a new one.
+    pub fn of(starter: Box<dyn Starter>, mut request: WorkerRequest, lease: Duration) -> Self {
+        let noted = std::fs::read_to_string(request.spool.join(IDS)).unwrap_or_default();
+        let mut ids = Vec::new();
+        for line in noted.lines() {
+            if let Some((first, id)) = line.split_once(' ') {
+                request.first = request.first.max(first.parse().unwrap_or(0));
+                ids.push(id.to_owned());
+            }
+        }
+        Self {
+            starter,
+            request,
+            ids,
+            lease,
+            started: Instant::now(),
+            asked: Instant::now(),
+            pause: ASK,
+            left: None,
+            in_vain: 0,
+            was_silent: false,
+            is_cancelled: false,
+        }
     }
 
-    /// Starts workers.
-    pub fn start(&mut self, context: &Context) -> Result<(), StarterFault> {
+    /// Starts workers, as so many chunks are left.
+    pub fn start(&mut self, context: &Context, left: u32) -> Result<(), StarterFault> {
+        self.left = Some(left);
         let started = self.starter.start(&self.request)?;
         if let Some(words) = &started.refused {
             let (got, asked) = (started.workers, self.request.workers);
@@ -50,8 +79,12 @@ impl WorkerCrowd {
             context.messages.warning(NAME, &text, &[]);
         }
         self.request.first += self.request.workers;
+        // For whoever attaches.
+        let noted = File::options().create(true).append(true).open(self.request.spool.join(IDS));
+        let line = format!("{} {}\n", self.request.first, started.id);
+        let _who_attaches_goes_by_signs_of_life = noted.and_then(|mut file| file.write_all(line.as_bytes()));
         self.ids.push(started.id);
-        (self.asked, self.pause) = (Instant::now(), ASK);
+        (self.started, self.asked, self.pause) = (Instant::now(), Instant::now(), ASK);
         Ok(())
     }
 
@@ -83,6 +116,10 @@ impl WorkerCrowd {
         };
         self.was_silent = false;
         tally.pending.store(u64::from(state.pending), Ordering::Relaxed);
+        if !self.starter.sees_ends() && !all_ended && self.started.elapsed() < self.lease {
+            // They may not have come to their first sign of life.
+            return true;
+        }
         if state.running > 0 || alive > 0 || (state.pending > 0 && !is_ending) {
             return true;
         }
@@ -94,18 +131,28 @@ impl WorkerCrowd {
 
     fn state(&mut self) -> Result<EngineState, StarterFault> {
         let mut all = EngineState::default();
+        let mut left = Vec::new();
         for id in &self.ids {
-            let state = self.starter.look(id)?;
+            let mut state = self.starter.look(id)?;
+            if !self.starter.sees_ends() {
+                state.running = 0;
+            } else if state.pending + state.running > 0 {
+                left.push(id.clone());
+            }
             all.pending += state.pending;
             all.running += state.running;
             all.reason = state.reason.or(all.reason);
+        }
+        if self.starter.sees_ends() {
+            // Those that have gone need not be asked about again.
+            self.ids = left;
         }
         Ok(all)
     }
 
     /// All have gone, and work is left.
     fn follow(&mut self, context: &Context, left: u32, state: &EngineState) -> bool {
-        let has_done_something = self.left.is_none_or(|before| left < before) && self.left.is_some();
+        let has_done_something = self.left.is_none_or(|before| left < before);
         self.in_vain = if has_done_something { 0 } else { self.in_vain + 1 };
         if self.in_vain > IN_VAIN_MAX {
             let reason = state.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
@@ -117,9 +164,8 @@ impl WorkerCrowd {
             context.messages.error(NAME, &format!("go on: {text}"), &hints);
             return false;
         }
-        self.left = Some(left);
         self.request.workers = self.request.workers.min(left.max(1));
-        match self.start(context) {
+        match self.start(context, left) {
             Ok(()) => true,
             Err(fault) => {
                 context.messages.error(NAME, &format!("start more workers: {}", with_causes(&fault)), &[]);
@@ -130,6 +176,9 @@ impl WorkerCrowd {
 
     /// Ends those that run and those that wait.
     pub fn cancel(&mut self) {
+        if std::mem::replace(&mut self.is_cancelled, true) {
+            return;
+        }
         for id in &self.ids {
             // The spool says the same to those that run.
             let _said_in_the_spool = self.starter.end(id);
