@@ -30,6 +30,7 @@ mod mariadb;
 mod mtwrite;
 mod numa;
 mod old_names;
+mod on_nodes;
 mod package;
 mod package_builds;
 mod place;

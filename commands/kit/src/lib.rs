@@ -8,6 +8,7 @@ pub mod entry;
 pub mod failure;
 pub mod getopt;
 pub mod instrument;
+pub mod nodes;
 pub mod outset;
 pub mod progress;
 pub mod report;

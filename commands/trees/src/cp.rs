@@ -3,6 +3,7 @@
 
 pub mod jobs;
 pub mod manner;
+mod nodes;
 mod parents;
 pub mod words;
 
@@ -28,6 +29,9 @@ use transfer::operand::{Operand, directory_of, last_part};
 use transfer::tally::Tally;
 use words::Told;
 
+/// In messages that cp has no words for.
+const NAME: &str = "mh cp";
+
 /// The registry's line.
 pub const ENTRY: Entry = Entry { link: trees::LINK, ..Entry::new("cp", Group::Do, Signals::TidyUpLater, command, run) };
 
@@ -35,7 +39,7 @@ pub const ENTRY: Entry = Entry { link: trees::LINK, ..Entry::new("cp", Group::Do
 ///
 /// With -a everything is kept: owners, times to the nanosecond, modes, access lists, attributes, capabilities, several names of one file,
 /// holes, special files. Nothing is written through a link that is found in the target tree. A signal leaves no half file.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct CpArgs {
     /// The sources, and the target last
     #[arg(value_name = "FILE")]
@@ -189,6 +193,10 @@ pub struct CpArgs {
     #[arg(long)]
     dry_run: bool,
 
+    /// Other machines.
+    #[command(flatten)]
+    division: nodes::CopyDivisionArgs,
+
     /// Hands, priority, plan and report.
     #[command(flatten)]
     shared: SharedArgs,
@@ -209,10 +217,16 @@ fn command() -> Command {
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let mut args = CpArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     args.shared.settle(&context.settings.crew);
+    if let Some(ended) = nodes::job(context, &args.division) {
+        return ended;
+    }
     let words = Words::new(context);
     settle_links(&mut args, matches);
     let mut manner = manner::of(context, &args, matches)?;
     let mut found = jobs::find(context, &words, &names(&args))?;
+    if args.division.on.is_asked() {
+        return nodes::run(context, &args, &manner, found);
+    }
     copy_to_backup(&args, &mut manner, &mut found.jobs);
     if args.shared.explain {
         show_plan(context, &plan(context, &args, &manner, &found.jobs), args.shared.report)?;
@@ -294,6 +308,7 @@ pub fn copy_all(
         // Each directory has two sides.
         descriptors: (directory_descriptors() / 2).max(1),
         half_done: &half_done,
+        left_out: None,
     };
     let shows_names = manner.tells_all && context.terminals.stdout;
     let label = trees::label(doing, jobs.iter().map(|job| job.source.as_slice()));

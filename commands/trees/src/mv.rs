@@ -234,7 +234,7 @@ fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, elsewhere: E
         tells_removed: false,
         tells_ways: false,
         pretends: false,
-        makes_parents: false,
+        targets: transfer::copy::JobTargets::Typed,
     };
     let (jobs, kept): (Vec<Job>, Vec<_>) = elsewhere.into_jobs().unzip();
     let what = format!("mv of {}", counted(jobs.len() as u64, "argument"));

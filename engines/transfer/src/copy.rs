@@ -13,18 +13,21 @@ mod links;
 mod metadata;
 mod paths;
 mod plain;
+mod ranges;
 mod tree;
 mod turns;
 
+pub use directory::{MadeDirectory, finish_made};
 pub use existing::{back_up, backup_name};
 pub use half::HalfDone;
 pub use metadata::{AttributeBuffers, Carried, NotKept, What, carry};
+pub use ranges::{FileRange, RangeDigest, copy_range, digest_range};
 
 use crate::finding::Finding;
 use crate::tally::Tally;
 use crew::budget::Lease;
 use crew::scatter::{self, Scattered, ThreadWidth};
-use files::{FileType, Status};
+use files::{FileType, Follow, Identity, Status};
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -53,12 +56,16 @@ pub struct Copying<'a> {
     pub descriptors: usize,
     /// What is under way, for a signal.
     pub half_done: &'a HalfDone,
+    /// A directory that belongs to nobody's tree.
+    pub left_out: Option<Identity>,
 }
 
 impl Copying<'_> {
     /// Whether a target's directory is missing only because nothing is made.
     fn is_to_have_parents(&self, error: &io::Error) -> bool {
-        self.manner.pretends && self.manner.makes_parents && error.kind() == io::ErrorKind::NotFound
+        self.manner.pretends
+            && self.manner.targets == JobTargets::WithParents
+            && error.kind() == io::ErrorKind::NotFound
     }
 }
 
@@ -102,10 +109,21 @@ pub struct Manner {
     pub tells_ways: bool,
     /// Changes nothing and tells what would be copied.
     pub pretends: bool,
-    /// Whoever asks makes the directories above the targets: while it only pretends they may be missing.
-    pub makes_parents: bool,
+    /// What the jobs' targets are.
+    pub targets: JobTargets,
     /// Keeps the directories that the targets stand in open, to be brought to the disk afterwards.
     pub keeps_roots: bool,
+}
+
+/// What the targets of jobs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobTargets {
+    /// They were typed: a link in a target's place is followed.
+    Typed,
+    /// Whoever asks makes the directories above them: while it only pretends they may be missing.
+    WithParents,
+    /// They were found in a tree: a link in a target's place goes, as in a copy of that tree.
+    Found,
 }
 
 /// Which links are followed.
@@ -130,6 +148,8 @@ pub enum Make {
     SymbolicLinks,
     /// A file with its metadata, and without its bytes.
     Attributes,
+    /// Directories that others will fill, without their metadata. The listener hears of them, and of all that was found.
+    Directories,
 }
 
 /// What a copy keeps of its source.
@@ -320,6 +340,25 @@ impl MakeWhat {
     }
 }
 
+/// An entry that is no directory, and where its copy is to be.
+#[derive(Clone, Debug)]
+pub struct FoundEntry {
+    /// The entry, as a path that begins as it was typed.
+    pub source: Vec<u8>,
+    /// Its copy.
+    pub target: Vec<u8>,
+    /// What it is.
+    pub status: Status,
+    /// Whether a link's target is meant.
+    pub follow: Follow,
+    /// Whether it was typed, not found below what was.
+    pub is_typed: bool,
+    /// What has the copy's name now.
+    pub there: Option<Status>,
+    /// Whether what is there stays (`-n`, `-u`).
+    pub stays: bool,
+}
+
 /// Who is asked and told. Called from many threads.
 pub trait Listener: Sync {
     /// Whether the existing `target` may be written over.
@@ -328,6 +367,10 @@ pub trait Listener: Sync {
     fn copied(&self, source: &[u8], target: &[u8], backup: Option<&[u8]>, way: Option<&str>);
     /// What had the name `target` was removed, so that a copy could be made.
     fn removed(&self, target: &[u8]);
+    /// An entry that is no directory was found, where others are to copy it ([`Make::Directories`]).
+    fn found(&self, _entry: FoundEntry) {}
+    /// A directory is ready to be filled by others; what it needs when they have done so.
+    fn opened(&self, _directory: MadeDirectory) {}
     /// What was not done, in order.
     fn complain(&self, findings: Vec<Finding<Complaint>>);
 }
@@ -342,6 +385,11 @@ pub struct Copied {
     pub roots: Vec<OwnedFd>,
     /// Which jobs are complete: nothing in them was complained about.
     pub is_complete: Vec<bool>,
+}
+
+/// Whether some jobs write where others read or write, so that they have to be done one after the other.
+pub fn bear_on_each_other(jobs: &[Job], manner: &Manner) -> bool {
+    turns::Turns::new(jobs, manner).are_several
 }
 
 /// Copies all jobs.

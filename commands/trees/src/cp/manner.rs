@@ -7,7 +7,7 @@ use mh_kit::context::{Context, variable};
 use mh_kit::failure::Failure;
 use std::os::unix::ffi::OsStringExt;
 use transfer::copy::{
-    Attribute, Backup, BackupNames, Existing, FollowLinks, Keep, Make, Manner, Reflink, Same, Sparse,
+    Attribute, Backup, BackupNames, Existing, FollowLinks, JobTargets, Keep, Make, Manner, Reflink, Same, Sparse,
 };
 
 /// Everything, as `-a` and `mv` keep it.
@@ -128,7 +128,7 @@ pub fn of(context: &Context, args: &CpArgs, matches: &ArgMatches) -> Result<Mann
         tells_all: args.verbose || args.dry_run || args.debug,
         tells_ways: args.debug,
         pretends: args.dry_run,
-        makes_parents: args.parents,
+        targets: if args.parents { JobTargets::WithParents } else { JobTargets::Typed },
     })
 }
 

@@ -1,9 +1,9 @@
 //! One directory of a copy: it is made, or the one that is there is taken; and it gets its metadata when all in it is there.
 
 use super::item::Item;
-use super::metadata::{Carried, carry};
+use super::metadata::{AttributeBuffers, Carried, NotKept, carry};
 use super::tree::{ANode, DirectoryNode, Node, Place, Run, source_of, target_of};
-use super::{Complaint, MakeWhat};
+use super::{Complaint, Existing, FoundEntry, Keep, Make, MakeWhat};
 use crate::finding::{Finding, number};
 use crate::operand::Parent;
 use crew::scatter::{Branch, TreeNode};
@@ -11,7 +11,7 @@ use files::access_list::DEFAULT_LIST;
 use files::{Directory, FileReference, Follow, KeptDirectory, Status, how};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -64,6 +64,20 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Others will copy it.
+    pub fn leave_to_others(&self, item: &Item<'_>, status: Status, branch: &mut Branch<'_, Self>) {
+        let (parent, is_typed) = (item.target.directory(), matches!(item.place, Place::Top(_)));
+        let there = parent.status(item.target_name, Follow::No).ok();
+        let followed = || parent.status(item.target_name, Follow::Yes).ok().filter(|_| is_typed);
+        let meant = there.and_then(|there| if there.is_symlink() { followed().or(Some(there)) } else { Some(there) });
+        let is_kept =
+            |there: &Status| self.copying.manner.existing == Existing::Stays || self.is_up_to_date(&status, there);
+        let stays = meant.as_ref().is_some_and(is_kept);
+        branch.scratch.counts.left += u64::from(stays);
+        let (source, target) = (item.source_path(self), item.target_path(self));
+        self.copying.listener.found(FoundEntry { source, target, status, follow: item.follow, is_typed, there, stays });
+    }
+
     /// Metadata of a directory whose entries are all there.
     pub fn finish_directory(
         &self,
@@ -94,15 +108,18 @@ impl Run<'_> {
             return;
         };
         let keep = &self.copying.manner.keep;
-        let (special, source_mode) = (directory.made_mode & 0o7000, keep.mode_of(&directory.status));
-        let mode = match directory.made {
-            _ if keep.mode => Some(directory.status.mode()),
-            // COMPAT: a new directory is sticky as its source is, but gives nobody's rights on; what it has of the directory that it stands in stays.
-            Some(_) if keep.owner || keep.forgets_mode => Some(source_mode & 0o1777 & !self.copying.umask | special),
-            // As it was made, by the mask or by a default list, without the rights that were lent to its owner.
-            Some(_) => Some(directory.made_mode & (source_mode | 0o7077) | source_mode & 0o1000),
-            None => None,
-        };
+        if self.copying.manner.make == Make::Directories {
+            return self.copying.listener.opened(MadeDirectory {
+                source: self.source_path_of(node),
+                target: self.target_path_of(node),
+                is_new: directory.made.is_some(),
+                made_mode: directory.made_mode,
+                inherits: directory.inherits,
+            });
+        }
+        let special = directory.made_mode & 0o7000;
+        let (is_new, umask) = (directory.made.is_some(), self.copying.umask);
+        let mode = mode_at_end(keep, umask, is_new, directory.made_mode, &directory.status);
         let carried = Carried {
             from: FileReference::Open(source.as_fd()),
             to: FileReference::Open(target.as_fd()),
@@ -121,6 +138,71 @@ impl Run<'_> {
             self.keep_finding(Finding { operand: directory.job, path: self.source_path_of(node), complaint }, branch);
         }
     }
+}
+
+/// The mode that a directory has when all in it is there; none if it stays as it is.
+fn mode_at_end(keep: &Keep, umask: u32, is_new: bool, made_mode: u32, source: &Status) -> Option<u32> {
+    let source_mode = keep.mode_of(source);
+    match is_new {
+        _ if keep.mode => Some(source.mode()),
+        // COMPAT: a new directory is sticky as its source is, but gives nobody's rights on; what it has of the directory that it stands in stays.
+        true if keep.owner || keep.forgets_mode => Some(source_mode & 0o1777 & !umask | made_mode & 0o7000),
+        // As it was made, by the mask or by a default list, without the rights that were lent to its owner.
+        true => Some(made_mode & (source_mode | 0o7077) | source_mode & 0o1000),
+        false => None,
+    }
+}
+
+/// A directory that was made to be filled by others ([`Make::Directories`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeDirectory {
+    /// What it is a copy of.
+    pub source: Vec<u8>,
+    /// Where it is.
+    pub target: Vec<u8>,
+    /// Whether it was not there before.
+    pub is_new: bool,
+    /// The mode that it was made with, or has had.
+    pub made_mode: u32,
+    /// Whether it hands access lists down.
+    pub inherits: bool,
+}
+
+/// Gives a directory that others have filled its metadata; what could not be kept. May be done again.
+///
+/// # Errors
+/// When one of the two directories cannot be looked at.
+pub fn finish_made(
+    directory: &MadeDirectory,
+    keep: &Keep,
+    umask: u32,
+    buffers: &mut AttributeBuffers,
+) -> io::Result<Vec<NotKept>> {
+    let paths = [&directory.source, &directory.target].map(|path| CString::new(path.as_slice()));
+    let [source, target] = paths.map(|path| path.map_err(io::Error::from));
+    let (source, target) = (source?, target?);
+    let status = Directory::here().status(&source, Follow::Yes)?;
+    Directory::here().status(&target, Follow::Yes)?;
+    let flags = how::through_links(how::DIRECTORY);
+    let open = |path: &CString| Directory::here().open(path, flags, 0);
+    let (from, to) = (open(&source), open(&target));
+    let carried = Carried {
+        from: open_or_named(&from, &source),
+        to: open_or_named(&to, &target),
+        status: &status,
+        owner_now: None,
+        mode_now: None,
+        mode: mode_at_end(keep, umask, directory.is_new, directory.made_mode, &status),
+        special: directory.made_mode & 0o7000,
+        has_lists: directory.inherits || !directory.is_new,
+        is_link: false,
+    };
+    Ok(carry(&carried, keep, buffers))
+}
+
+/// A directory that may be passed through but not be listed is meant by its path.
+fn open_or_named<'a>(open: &'a io::Result<OwnedFd>, path: &'a CString) -> FileReference<'a> {
+    open.as_ref().map_or(FileReference::Named(Directory::here(), path), |open| FileReference::Open(open.as_fd()))
 }
 
 fn open_with_status(parent: Directory<'_>, name: &CStr, flags: OFlags) -> io::Result<(OwnedFd, Status)> {

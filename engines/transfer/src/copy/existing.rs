@@ -3,7 +3,7 @@
 use super::comparing::is_same;
 use super::item::Item;
 use super::tree::{Place, Run};
-use super::{Backup, BackupNames, Complaint, Existing, FollowLinks, Make, MakeWhat, Same};
+use super::{Backup, BackupNames, Complaint, Existing, FollowLinks, JobTargets, Make, MakeWhat, Same};
 use crate::finding::number;
 use crate::operand::Parent;
 use crew::scatter::Branch;
@@ -67,7 +67,7 @@ impl Run<'_> {
         };
         let path = || item.target_path(self);
         let manner = self.copying.manner;
-        let is_named = matches!(item.place, Place::Top(_));
+        let is_named = matches!(item.place, Place::Top(_)) && manner.targets != JobTargets::Found;
         let has_bytes =
             source.is_some() || (manner.make == Make::Attributes && status.file_type() == FileType::Regular);
         let meant = if there.file_type() == FileType::SymbolicLink && is_named && has_bytes && !manner.remove_first {

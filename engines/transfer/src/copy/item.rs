@@ -117,6 +117,7 @@ impl Run<'_> {
             return Ok(Dealt::Done);
         }
         match (self.copying.manner.make, status.file_type()) {
+            (Make::Directories, _) => self.leave_to_others(item, status, branch),
             (Make::HardLinks, _) => self.link_to_source(item, &status, branch)?,
             (Make::SymbolicLinks, _) => self.make_symbolic_link(item, &status, branch)?,
             (_, FileType::SymbolicLink) => self.copy_by_name(item, &status, branch)?,

@@ -453,6 +453,9 @@ impl<'a> Run<'a> {
                 return self.refuse_named(item, Complaint::Cycle, branch);
             }
         }
+        if self.copying.left_out == Some(status.identity()) {
+            return Begun::Done;
+        }
         let is_own = self.tops.read().contains(&status.identity());
         if is_own {
             // COMPAT: it is told of the whole copy, not of the directory in which it was found.

@@ -184,7 +184,7 @@ impl Run<'_> {
         let has_bytes = match manner.make {
             Make::Copies => !manner.keep.links,
             Make::Attributes => !is_made_once,
-            Make::HardLinks | Make::SymbolicLinks => false,
+            Make::HardLinks | Make::SymbolicLinks | Make::Directories => false,
         };
         let writes_over =
             has_bytes && manner.existing == Existing::Replace && manner.backup.is_none() && !manner.remove_first;
