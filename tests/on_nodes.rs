@@ -1,7 +1,8 @@
-//! Work that is divided over machines: `mh cp --on` with workers on this one, against the same copy by the local command.
+//! Work that is divided over machines: `mh cp --on` and `mh sum --on` with workers on this one, against the same by the local command.
 
 mod copies;
 mod faults;
+mod sums;
 
 use crate::place::{Place, said};
 use rustix::fs::{CWD, FileType, XattrFlags, lsetxattr, mknodat};

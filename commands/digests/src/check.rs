@@ -8,9 +8,10 @@ use crate::print::what;
 use crate::report::{DigestReport, report};
 use crate::request::{Judging, SumRequest, ToolVoice};
 use crate::words::{SumWords, quoted, shell_quoted, shown};
-use digests::manifest::{ManifestLine, ManifestLines, ManifestRead, ManifestReader};
+use digests::manifest::{ManifestEntry, ManifestLine, ManifestLines, ManifestRead, ManifestReader};
 use digests::{DigestItem, DigestTally, Digested, Digesting, digest_all};
 use extra::NamesSeen;
+pub use judged::CheckCounts;
 use judged::{CheckTotals, ManifestJudged};
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome, with_causes};
@@ -26,6 +27,58 @@ use terminal::Progress;
 
 /// Checks all manifests; whether everything is as it should be.
 pub fn check(context: &Context, request: &SumRequest, judging: &Judging, width: &RunWidth) -> Result<Outcome, Failure> {
+    check_by(context, request, judging, width, None)
+}
+
+/// What has checked the files of a manifest, by its place: prints their lines and returns what came of them.
+pub type CheckedElsewhere<'a> = dyn Fn(usize) -> Result<CheckCounts, Failure> + 'a;
+
+/// Concludes a check whose files have been checked elsewhere.
+pub fn conclude_elsewhere(
+    context: &Context,
+    request: &SumRequest,
+    judging: &Judging,
+    elsewhere: &CheckedElsewhere<'_>,
+) -> Result<Outcome, Failure> {
+    let width = crate::hands::width(context, request, None);
+    check_by(context, request, judging, &width, Some(elsewhere))
+}
+
+/// Checks entries that were read before. Their lines are printed, and nothing is concluded.
+pub fn check_entries(
+    context: &Context,
+    request: &mut SumRequest,
+    judging: &Judging,
+    entries: Vec<ManifestEntry>,
+) -> Result<(Outcome, CheckCounts), Failure> {
+    request.shared.settle(&context.settings.crew);
+    let (request, width) = (&*request, crate::hands::width(context, request, None));
+    let words = SumWords::new(context, request);
+    let hands = DigestHands::new(context, request, &width, what(request));
+    let (tally, ahead) = (Arc::new(DigestTally::default()), Ahead::default());
+    let run =
+        Run { request, judging, words: &words, width: &width, hands: &hands, tally: &tally, ahead: &ahead, seen: None };
+    let judged = Mutex::new(ManifestJudged::default());
+    let mut entries = entries.into_iter();
+    let mut next = || entries.next().map(|entry| run.item(entry));
+    let mut sink = |item: &DigestItem, result: Result<Digested, digests::DigestError>| {
+        run.judge(&mut judged.lock(), "the manifest", item, result);
+    };
+    let how = Digesting { width: width.workers, room: room(request, width.workers), tally: &tally };
+    digest_all(&how, &mut next, &mut sink, hands.lease.as_ref());
+    words.finish()?;
+    let counts = judged.into_inner().counts();
+    let is_good = counts.mismatched + counts.unreadable == 0;
+    Ok((if is_good { Outcome::Done } else { Outcome::Partial }, counts))
+}
+
+fn check_by(
+    context: &Context,
+    request: &SumRequest,
+    judging: &Judging,
+    width: &RunWidth,
+    elsewhere: Option<&CheckedElsewhere<'_>>,
+) -> Result<Outcome, Failure> {
     let words = SumWords::new(context, request);
     let hands = DigestHands::new(context, request, width, what(request));
     let tally = Arc::new(DigestTally::default());
@@ -35,8 +88,11 @@ pub fn check(context: &Context, request: &SumRequest, judging: &Judging, width: 
         Run { request, judging, words: &words, width, hands: &hands, tally: &tally, ahead: &ahead, seen: None };
     run.seen = judging.exact.as_ref().map(|_| Mutex::new(NamesSeen::default()));
     let (mut totals, mut measures) = (CheckTotals::default(), None);
-    for manifest in &request.files {
-        let (judged, measured) = run.manifest(manifest);
+    for (place, manifest) in request.files.iter().enumerate() {
+        let (judged, measured) = match elsewhere {
+            None => run.manifest(manifest),
+            Some(elsewhere) => (run.manifest_elsewhere(manifest, || elsewhere(place))?, None),
+        };
         totals.add(&judged, judging);
         measures = measured.or(measures);
     }
@@ -161,6 +217,34 @@ impl Run<'_> {
         (judged, Some(measures))
     }
 
+    /// Reads one manifest whose files have been checked elsewhere.
+    fn manifest_elsewhere(
+        &self,
+        name: &[u8],
+        elsewhere: impl FnOnce() -> Result<CheckCounts, Failure>,
+    ) -> Result<ManifestJudged, Failure> {
+        let Some(mut manifest) = self.open(name) else { return Ok(ManifestJudged::unreadable()) };
+        let judged = Mutex::new(ManifestJudged::default());
+        let mut reader = ManifestReader::new(self.judging.rules).only(&self.request.algorithms);
+        while self.next(&mut manifest, &mut reader, &judged).is_some() {}
+        let mut judged = judged.into_inner();
+        if !judged.add(elsewhere()?) {
+            let message = format!("check {} to its end: it has changed since it was divided", manifest.shown);
+            return Err(Failure::Environment { command: crate::words::NAME, message });
+        }
+        judged.conclude(self.words, self.judging, self.request.voice, &manifest.shown);
+        Ok(judged)
+    }
+
+    /// The file of a line.
+    fn item(&self, entry: ManifestEntry) -> DigestItem {
+        DigestItem {
+            algorithms: Arc::new([entry.algorithm]),
+            expected: Some(entry.value),
+            ..self.request.item(entry.name)
+        }
+    }
+
     fn open(&self, name: &[u8]) -> Option<OpenManifest> {
         use std::os::unix::ffi::OsStrExt;
         let is_stdin = name == b"-";
@@ -218,13 +302,10 @@ impl Run<'_> {
                     self.ahead.entries.fetch_add(1, Ordering::Relaxed);
                     self.ahead.bytes.fetch_add(manifest.lines.bytes() - manifest.counted_bytes, Ordering::Relaxed);
                     manifest.counted_bytes = manifest.lines.bytes();
-                    let item = DigestItem {
-                        algorithms: Arc::new([entry.algorithm]),
-                        expected: Some(entry.value),
-                        ..self.request.item(entry.name)
-                    };
+                    let guessed = entry.is_guessed.then_some(entry.algorithm);
+                    let item = self.item(entry);
                     self.seen.iter().for_each(|seen| seen.lock().add(&item.name));
-                    judged.lock().entry(entry.is_guessed.then_some(entry.algorithm), self.request.voice);
+                    judged.lock().entry(guessed, self.request.voice);
                     return Some(item);
                 }
                 _ if self.judging.warns => {

@@ -3,6 +3,7 @@
 mod check;
 mod hands;
 mod lines;
+mod nodes;
 mod old_names;
 mod print;
 mod report;

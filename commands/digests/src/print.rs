@@ -25,7 +25,7 @@ pub fn print(
     let words = SumWords::new(context, request);
     let hands = DigestHands::new(context, request, width, what(request));
     let tally = Arc::new(DigestTally::default());
-    let mut names = Names::new(request);
+    let mut names = NameSource::new(request);
     let mut failed = 0_u64;
     let progress = progress(context, &tally, total_bytes);
     let unlisted = AtomicU64::new(0);
@@ -102,21 +102,30 @@ fn progress(context: &Context, tally: &Arc<DigestTally>, total_bytes: Option<u64
 }
 
 /// The names of all files, those below directories where that is asked for.
-struct Names<'a> {
+pub struct NameSource<'a> {
     typed: std::slice::Iter<'a, Vec<u8>>,
     is_recursive: bool,
+    left_out: Option<Identity>,
     walk: Option<FileWalk>,
     /// Entries without contents.
-    others: u64,
+    pub others: u64,
     /// The file that lines are written to, if they go to one: its value would be that of a half-written file.
     output: Option<Identity>,
 }
 
-impl<'a> Names<'a> {
-    fn new(request: &'a SumRequest) -> Self {
+impl<'a> NameSource<'a> {
+    /// Of a request.
+    pub fn new(request: &'a SumRequest) -> Self {
         let output = Status::of(std::io::stdout()).ok().filter(|status| status.file_type() == FileType::Regular);
         let output = output.map(|status| status.identity());
-        Self { typed: request.files.iter(), is_recursive: request.is_recursive, walk: None, others: 0, output }
+        Self {
+            typed: request.files.iter(),
+            is_recursive: request.is_recursive,
+            left_out: request.left_out,
+            walk: None,
+            others: 0,
+            output,
+        }
     }
 
     fn is_output(&self, path: &[u8]) -> bool {
@@ -124,7 +133,8 @@ impl<'a> Names<'a> {
         found.is_some_and(|status| Some(status.identity()) == self.output)
     }
 
-    fn next(&mut self, words: &SumWords, unlisted: &AtomicU64) -> Option<Vec<u8>> {
+    /// The next one. Directories that cannot be listed are reported and counted.
+    pub fn next(&mut self, words: &SumWords, unlisted: &AtomicU64) -> Option<Vec<u8>> {
         loop {
             match self.walk.as_mut().and_then(Iterator::next) {
                 Some(Walked::File(path)) if self.is_output(&path) => {
@@ -141,7 +151,7 @@ impl<'a> Names<'a> {
                     if !self.is_recursive || typed == b"-" {
                         return Some(typed.clone());
                     }
-                    self.walk = Some(FileWalk::new(typed));
+                    self.walk = Some(FileWalk::new(typed).leaving_out(self.left_out));
                 }
             }
         }

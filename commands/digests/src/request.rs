@@ -4,6 +4,7 @@ use crate::lines::LineForm;
 use digests::algorithm::Algorithm;
 use digests::manifest::{LineEnd, ManifestRules};
 use digests::{DigestItem, DigestSource};
+use files::Identity;
 use mh_kit::shared_args::SharedArgs;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub struct SumRequest {
     pub judging: Option<Judging>,
     /// Whether directories are descended into.
     pub is_recursive: bool,
+    /// A directory that belongs to nobody's tree.
+    pub left_out: Option<Identity>,
     /// Whether the answer is JSON.
     pub is_json: bool,
     /// Hands, priority, memory, plan and report.

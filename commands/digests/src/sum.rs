@@ -4,6 +4,7 @@
 use crate::check::check;
 use crate::hands::{self, RunWidth};
 use crate::lines::{LineForm, LineOrder};
+use crate::nodes::{self, SumDivisionArgs};
 use crate::old_names;
 use crate::print::{print, what};
 use crate::request::{Judging, Says, SumRequest, ToolVoice};
@@ -34,7 +35,7 @@ const USUAL: Algorithm = Algorithm::Sha256;
 ///
 /// With no FILE, or with -, standard input is read. CRCs and BLAKE3 of one file are computed by all cores; of other digests each file, and each
 /// algorithm, has a core of its own. Lines come in the order of the files.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct SumArgs {
     /// Files to digest, or manifests to check; - is standard input
     #[arg(value_name = "FILE")]
@@ -94,6 +95,10 @@ pub struct SumArgs {
     #[arg(long, conflicts_with_all = ["tag", "zero"], hide_short_help = true)]
     json: bool,
 
+    /// Other machines.
+    #[command(flatten)]
+    division: SumDivisionArgs,
+
     /// Hands, priority, memory, plan and report.
     #[command(flatten)]
     shared: SharedArgs,
@@ -118,7 +123,32 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let args = SumArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
     let verbosity = if args.status { Verbosity::Quiet } else { Verbosity::Normal };
     context.messages = context.terminals.messages(verbosity);
-    carry_out(context, request(args))
+    if let Some(path) = &args.division.shard {
+        return nodes::digest_shard(context, path);
+    }
+    let division = args.division.clone();
+    if !division.on.is_asked() {
+        return carry_out(context, request(args));
+    }
+    let asked = asked(&args);
+    let mut request = request(args);
+    request.shared.settle(&context.settings.crew);
+    nodes::run(context, request, &division, asked)
+}
+
+/// The command without what may differ when it goes on.
+fn asked(args: &SumArgs) -> String {
+    let mut asked = args.clone();
+    asked.division = SumDivisionArgs::default();
+    asked.shared = SharedArgs { hands: None, standing: Default::default(), memory: None, explain: false, report: None };
+    format!("{:?} {asked:?}", std::env::current_dir().ok())
+}
+
+/// What a command line asks for.
+pub fn request_of(words: impl Iterator<Item = OsString>) -> Result<SumRequest, Failure> {
+    let matches = command().try_get_matches_from([OsString::from("sum")].into_iter().chain(words));
+    let args = SumArgs::from_arg_matches(&matches.map_err(Failure::CommandLine)?);
+    args.map(request).map_err(Failure::CommandLine)
 }
 
 /// What the arguments ask for.
@@ -166,6 +196,7 @@ fn request(args: SumArgs) -> SumRequest {
         form: if args.zero { form.ended_by_zero() } else { form },
         judging,
         is_recursive: args.recursive,
+        left_out: None,
         is_json: args.json,
         shared: args.shared,
     }

@@ -1,7 +1,7 @@
 //! The regular files below a directory, in one order that does not depend on the file system: entries of a directory by the bytes of their names,
 //! a directory where its name stands. Follows no link. Reads one directory at a time, and holds the lists of those above it.
 
-use files::{Directory, FileType, Follow, how, list_buffer, list_some};
+use files::{Directory, FileType, Follow, Identity, Status, how, list_buffer, list_some};
 use std::collections::VecDeque;
 use std::io;
 
@@ -21,6 +21,7 @@ pub struct FileWalk {
     /// What is still to be looked at in each directory that has been entered.
     levels: Vec<Level>,
     buffer: files::ListBuffer,
+    left_out: Option<Identity>,
 }
 
 /// A name and what the list says that it is.
@@ -36,7 +37,12 @@ impl FileWalk {
     pub fn new(root: &[u8]) -> Self {
         let file_type = Directory::here().status(root, Follow::Yes).ok().map(|status| status.file_type());
         let first = Level { path: Vec::new(), entries: VecDeque::from([(root.to_vec(), file_type)]) };
-        Self { levels: vec![first], buffer: list_buffer() }
+        Self { levels: vec![first], buffer: list_buffer(), left_out: None }
+    }
+
+    /// Passes over a directory, wherever it is.
+    pub fn leaving_out(self, left_out: Option<Identity>) -> Self {
+        Self { left_out, ..self }
     }
 
     fn enter(&mut self, path: Vec<u8>) -> Option<Walked> {
@@ -53,6 +59,9 @@ impl FileWalk {
 
     fn list(&mut self, path: &[u8], flags: rustix::fs::OFlags) -> io::Result<Vec<ListedEntry>> {
         let open = Directory::here().open(path, flags, 0)?;
+        if self.left_out.is_some() && Some(Status::of(&open)?.identity()) == self.left_out {
+            return Ok(Vec::new());
+        }
         let (directory, mut entries) = (Directory::of(&open), Vec::new());
         let mut each = |name: &std::ffi::CStr, file_type| entries.push((name.to_bytes().to_vec(), file_type));
         while !list_some(directory, &mut self.buffer, &mut each)? {}

@@ -63,7 +63,7 @@ impl NamesSeen {
             found.unlisted += 1;
             return found;
         }
-        for walked in FileWalk::new(root) {
+        for walked in FileWalk::new(root).leaving_out(request.left_out) {
             match walked {
                 Walked::File(path) if self.is_extra(&path) => {
                     found.files += 1;

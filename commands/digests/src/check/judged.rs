@@ -11,7 +11,7 @@ use digests::value::DigestValue;
 use digests::{DigestError, DigestItem};
 use mh_kit::failure::with_causes;
 use mh_kit::report::{counted, json_line};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::io;
 
@@ -42,6 +42,31 @@ pub struct ManifestJudged {
     could_not_be_opened: bool,
     /// The first algorithm that was guessed.
     guessed: Option<Algorithm>,
+}
+
+/// What came of files that were checked elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckCounts {
+    pub done: u64,
+    pub matched: u64,
+    pub mismatched: u64,
+    pub unreadable: u64,
+    pub missing: u64,
+    pub ignored: u64,
+}
+
+impl CheckCounts {
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            done: self.done + other.done,
+            matched: self.matched + other.matched,
+            mismatched: self.mismatched + other.mismatched,
+            unreadable: self.unreadable + other.unreadable,
+            missing: self.missing + other.missing,
+            ignored: self.ignored + other.ignored,
+        }
+    }
 }
 
 /// What a file is.
@@ -86,6 +111,20 @@ impl ManifestJudged {
     /// Of a manifest that could not be opened.
     pub fn unreadable() -> Self {
         Self { could_not_be_opened: true, ..Self::default() }
+    }
+
+    /// What came of the files.
+    pub fn counts(&self) -> CheckCounts {
+        let Self { done, matched, mismatched, unreadable, missing, ignored, .. } = *self;
+        CheckCounts { done, matched, mismatched, unreadable, missing, ignored }
+    }
+
+    /// Adds what came of the files elsewhere. Whether they are those of the entries.
+    pub fn add(&mut self, counts: CheckCounts) -> bool {
+        let CheckCounts { done, matched, mismatched, unreadable, missing, ignored } = self.counts().and(counts);
+        (self.done, self.matched, self.mismatched) = (done, matched, mismatched);
+        (self.unreadable, self.missing, self.ignored) = (unreadable, missing, ignored);
+        self.done == self.entries
     }
 
     /// An entry was read.
