@@ -6,6 +6,7 @@ use super::{stdout, xjobs};
 use crate::place::{Place, Running, binary, is_long, names_in, said, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use testkit::program::Exit;
 use testkit::random::Random;
@@ -323,4 +324,99 @@ fn a_plan_says_chunks_workers_and_time() {
         assert!(text.contains(words), "{words}: {text}");
     }
     assert!(no_spool_is_left(&place));
+}
+
+#[test]
+fn after_reaches_over_a_barrier() {
+    let place = Place::new();
+    let list = "{\"id\":\"a\",\"argv\":[\"true\"]}\n{\"id\":\"f\",\"argv\":[\"false\"]}\n%%\n\
+        {\"argv\":[\"touch\",\"ran\"],\"after\":[\"a\"]}\n{\"argv\":[\"touch\",\"never\"],\"after\":[\"f\"]}\n\
+        {\"argv\":[\"touch\",\"neither\"],\"after\":[\"nobody\"]}\n";
+    let here = xjobs(&place, &[] as &[&str], list);
+    assert!(place.has("ran"));
+    std::fs::remove_file(place.path("ran")).expect("ours");
+    let there = xjobs(&place, &["--on", "local:2"], list);
+    assert_eq!((place.has("ran"), place.has("never"), place.has("neither")), (true, false, false), "{}", said(&there));
+    assert_eq!(there.exit, here.exit);
+    for words in ["'f', which it waits for, failed", "'nobody' in its after is no earlier job"] {
+        assert!(said(&there).contains(words) && said(&here).contains(words), "{}", said(&there));
+    }
+}
+
+#[test]
+fn what_was_not_printed_in_its_turn_is_printed_by_who_goes_on() {
+    let place = Place::new();
+    let script = "test $1 = 1 && sleep 2; echo out $1";
+    let arguments = ["-k", "--on", "local:2", "--spool", "s", "sh", "-c", script, "sh"];
+    let mut running = start(&place, &arguments, &numbers(8));
+    wait_until("all but the first are done", || done(&place) >= 7);
+    kill_process(Pid::from_child(&running.child), Signal::KILL).expect("it runs");
+    running.end();
+    let rest = xjobs(&place, &arguments, numbers(8));
+    let expected: String = (1..=8).map(|number| format!("out {number}\n")).collect();
+    let printed = String::from_utf8(place.read("printed")).expect("text") + &stdout(&rest);
+    assert_eq!((printed, rest.exit), (expected, Exit::Code(0)), "{}", said(&rest));
+}
+
+#[test]
+fn a_result_that_meets_a_rule_is_printed_and_counts() {
+    let place = Place::new();
+    let arguments = ["--on", "local:1", "--halt", "now,success=1", "sh", "-c", "echo ok $1; sleep 0.05", "sh"];
+    let well = xjobs(&place, &arguments, numbers(200));
+    assert!(stdout(&well).starts_with("ok ") && well.exit == Exit::Code(0), "{}{}", stdout(&well), said(&well));
+    let arguments = ["--on", "local:1", "--halt", "now,fail=1", "sh", "-c", "echo err >&2; sleep 0.05; exit 7", "sh"];
+    let failed = xjobs(&place, &arguments, numbers(200));
+    assert!(said(&failed).contains("exit code 7") && said(&failed).contains("err\n"), "{}", said(&failed));
+    assert_eq!(failed.exit, Exit::Code(1));
+}
+
+#[test]
+fn failures_before_are_not_forgotten_by_who_goes_on() {
+    let place = Place::new();
+    let arguments = ["--on", "local:1", "--spool", "s", "false"];
+    assert_eq!(xjobs(&place, &arguments, "1\n2\n").exit, Exit::Code(1));
+    let again = xjobs(&place, &arguments, "1\n2\n");
+    assert_eq!(again.exit, Exit::Code(1));
+    assert!(said(&again).contains("2 jobs of those that were done before have failed"), "{}", said(&again));
+    let other = xjobs(&place, &["--on", "local:1", "--spool", "s", "--shell", "false"], "1\n2\n");
+    assert!(said(&other).contains("it has another list or command"), "{}", said(&other));
+}
+
+#[test]
+fn who_attaches_elsewhere_finishes_the_run_and_its_journal() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("elsewhere")).expect("ours");
+    let arguments = ["--on", "local:2", "--lease", "1", "--journal", "j", "sh", "-c", SLOW, "sh"];
+    let mut running = start(&place, &arguments, &numbers(30));
+    let spool = || place.names().into_iter().find(|name| name.starts_with(".mh-xjobs"));
+    wait_until("some are done", || {
+        spool().is_some_and(|spool| {
+            place.has(format!("{spool}/done")) && names_in(&place.path(format!("{spool}/done"))).len() > 3
+        })
+    });
+    kill_process(Pid::from_child(&running.child), Signal::KILL).expect("it runs");
+    running.end();
+    let spool = spool().expect("it is there");
+    let mark = place.path(&spool).to_string_lossy().into_owned();
+    // All workers are gone: who attaches has others started.
+    for process in marked(&mark) {
+        let _guard_or_worker = Pid::from_raw(process).map(|process| kill_process(process, Signal::KILL));
+    }
+    let program = testkit::program::TestProgram::at(binary()).in_directory(place.path("elsewhere"));
+    let attached = program.with_variable("MH_CREW_DIR", "").run(["xjobs", "--attach", &mark], b"").expect("it starts");
+    assert_eq!((attached.exit, stdout(&attached).lines().count()), (Exit::Code(0), 30), "{}", said(&attached));
+    let ends =
+        String::from_utf8(place.read("j")).expect("text").lines().filter(|line| line.contains("\"outcome\"")).count();
+    assert_eq!((ends, place.has("elsewhere/j"), no_spool_is_left(&place)), (30, false, true));
+}
+
+#[test]
+fn a_spool_of_somebody_else_is_not_used() {
+    let place = Place::new();
+    let arguments = ["--on", "local:1", "--spool", "s", "true"];
+    assert_eq!(xjobs(&place, &arguments, "1\n").exit, Exit::Code(0));
+    std::fs::set_permissions(place.path("s"), std::fs::Permissions::from_mode(0o777)).expect("ours");
+    let refused = xjobs(&place, &arguments, "1\n");
+    assert!(said(&refused).contains("others may write to it") && refused.exit == Exit::Code(1), "{}", said(&refused));
+    assert!(said(&xjobs(&place, &["--attach", "s"], "")).contains("others may write to it"));
 }

@@ -113,7 +113,7 @@ fn without_slurm_the_program_is_named() {
 fn the_command_is_shown_as_it_can_be_typed() {
     let slurm = SlurmStarter::new(Some("long".to_owned()), EngineEnvironment::new("/nowhere".as_ref(), []));
     let shown = "sbatch --parsable --array=0-2 '--job-name=mh xjobs' '--comment=mh r1 4' --nodes=1 --ntasks=1 --cpus-per-task=2 \
-                 --time=1:00:00 --signal=B:INT@120 --requeue --open-mode=append --output=/scratch/spool/log/slurm-%A_%a \
+                 --time=1:00:00 --requeue --open-mode=append --output=/scratch/spool/log/slurm-%A_%a \
                  --partition=long --qos=long --wrap 'number=$((4 + ${SLURM_ARRAY_TASK_ID:-0}))\n\
                  exec >> /scratch/spool/log/\"$number\" 2>&1\n\
                  exec /usr/bin/mh xjobs --worker /scratch/spool --worker-run r1 --worker-number \"$number\"\n'";
