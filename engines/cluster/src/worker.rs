@@ -117,9 +117,10 @@ impl Worker {
     pub fn live(&self, stop: impl FnMut(SpoolStop) + Send + 'static) -> std::io::Result<Living> {
         let (ended, is_ended) = mpsc::sync_channel(1);
         let (spool, sign, deadline) = (Arc::clone(&self.spool), Arc::clone(&self.sign), self.identity.deadline);
+        let books = Arc::clone(&self.books);
         let thread = std::thread::Builder::new()
             .name("alive".to_owned())
-            .spawn(move || give_signs(&spool, &sign, deadline, &is_ended, stop))?;
+            .spawn(move || give_signs(&spool, &sign, &books, deadline, &is_ended, stop))?;
         Ok(Living { ended: Some(ended), thread: Some(thread) })
     }
 
@@ -170,6 +171,7 @@ impl WorkerDeadline {
 fn give_signs(
     spool: &Spool,
     sign: &AliveSign,
+    books: &Mutex<ChunkBooks>,
     deadline: Option<WorkerDeadline>,
     is_ended: &mpsc::Receiver<()>,
     mut stop: impl FnMut(SpoolStop),
@@ -182,6 +184,7 @@ fn give_signs(
             let _or_the_next = sign.touch();
             touched = Instant::now();
         }
+        lock(books).outlive(Instant::now());
         let asked = spool.stopped().max(deadline.and_then(|deadline| deadline.asks_for(Instant::now())));
         if let Some(asked) = asked.filter(|_| asked != told) {
             told = Some(asked);

@@ -9,7 +9,8 @@ use jobs::spec::Spec;
 use std::collections::HashMap;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use sys::reap::How;
 
 /// For the committer.
 #[derive(Debug)]
@@ -27,6 +28,14 @@ struct Open {
     left: usize,
 }
 
+/// The end of a job that may be the first that is seen of the worker's own.
+#[derive(Debug)]
+struct DoubtfulEnd {
+    chunk: u32,
+    result: JobResult,
+    then: Instant,
+}
+
 /// Chunks under way.
 #[derive(Debug)]
 pub(super) struct ChunkBooks {
@@ -34,6 +43,9 @@ pub(super) struct ChunkBooks {
     open: HashMap<u32, Open>,
     chunk_of: HashMap<u64, u32>,
     said: HashMap<u64, Vec<String>>,
+    doubtful: Vec<DoubtfulEnd>,
+    /// The jobs are being ended with the worker.
+    is_stopping: bool,
     /// Bytes of both outputs up to here.
     written: [u64; 2],
     /// The usual time of a job, in seconds, recent ones counting most.
@@ -46,6 +58,10 @@ pub(super) struct ChunkBooks {
 /// The weight of the last time in the usual one.
 const RECENT: f64 = 0.1;
 
+/// An engine that ends a worker signals its jobs as well, and the runner may hear of theirs first: a job that a signal has ended counts
+/// when its worker has outlived it by so much. LIMIT: a machine that takes longer than this to pass signals on counts it as failed.
+const DOUBT: Duration = Duration::from_secs(1);
+
 impl ChunkBooks {
     pub fn new(worker: &str, commits: SyncSender<Committed>) -> Self {
         Self {
@@ -53,6 +69,8 @@ impl ChunkBooks {
             open: HashMap::new(),
             chunk_of: HashMap::new(),
             said: HashMap::new(),
+            doubtful: Vec::new(),
+            is_stopping: false,
             written: [0; 2],
             usual_s: None,
             commits: Some(commits),
@@ -99,11 +117,29 @@ impl ChunkBooks {
             job.has_tries_left || matches!(job.outcome, JobOutcome::Stopped | JobOutcome::OutputLost);
         let Some(chunk) = self.chunk_of.get(&job.number).copied().filter(|_| !is_to_be_done_again) else { return };
         self.chunk_of.remove(&job.number);
-        let Some(open) = self.open.get_mut(&chunk) else { return };
         let worker = self.worker.clone();
-        open.part.results.push(JobResult { job: job.number, outcome: job.outcome, seconds, worker, printed, said });
-        open.left -= 1;
-        self.close_if_whole(chunk);
+        let result = JobResult { job: job.number, outcome: job.outcome, seconds, worker, printed, said };
+        match is_by_a_signal(job) {
+            false => self.count(chunk, result),
+            // Another attempt follows.
+            true if self.is_stopping => {}
+            true => self.doubtful.push(DoubtfulEnd { chunk, result, then: Instant::now() }),
+        }
+    }
+
+    fn count(&mut self, chunk: u32, result: JobResult) {
+        if let Some(open) = self.open.get_mut(&chunk) {
+            open.part.results.push(result);
+            open.left -= 1;
+            self.close_if_whole(chunk);
+        }
+    }
+
+    /// Counts the ends of jobs that the worker has outlived for long enough at this moment.
+    pub fn outlive(&mut self, now: Instant) {
+        let is_certain = |end: &mut DoubtfulEnd| now.saturating_duration_since(end.then) >= DOUBT;
+        let certain: Vec<DoubtfulEnd> = self.doubtful.extract_if(.., is_certain).collect();
+        certain.into_iter().for_each(|end| self.count(end.chunk, end.result));
     }
 
     fn close_if_whole(&mut self, chunk: u32) {
@@ -122,12 +158,20 @@ impl ChunkBooks {
 
     /// Gives up what is open; why the worker could not go on.
     pub fn close(&mut self) -> Option<SpoolFault> {
+        let doubtful = std::mem::take(&mut self.doubtful);
+        doubtful.into_iter().for_each(|end| self.count(end.chunk, end.result));
         let mut open: Vec<Open> = std::mem::take(&mut self.open).into_values().collect();
         open.sort_by_key(|open| open.part.chunk);
         open.into_iter().for_each(|open| self.send(Committed::Freed(open.part)));
         self.commits = None;
         self.fault.take()
     }
+}
+
+/// Shells say 128 and the signal.
+fn is_by_a_signal(job: &ConcludedJob) -> bool {
+    let by_a_signal = matches!(job.how, Some(How::Signal(_) | How::Exit(129..=192)));
+    by_a_signal && job.outcome == JobOutcome::Failed
 }
 
 /// For the observer of the worker's run.
@@ -144,6 +188,13 @@ impl WorkerBooks {
     /// A message about a job: whoever submitted the run passes it on.
     pub fn say(&self, job: u64, text: String) {
         lock(&self.books).said.entry(job).or_default().push(text);
+    }
+
+    /// Jobs are being ended with the worker: those that a signal has just ended belong to them.
+    pub fn stopping(&self) {
+        let mut books = lock(&self.books);
+        books.is_stopping = true;
+        books.doubtful.clear();
     }
 
     /// A job has come to its end for good. To be called in the order of the events.
@@ -190,6 +241,28 @@ mod tests {
         assert!(books.close().is_none());
         let Ok(Committed::Freed(part)) = committed.try_recv() else { panic!("it is given up") };
         assert_eq!(part.results.iter().map(|result| result.job).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn a_job_that_a_signal_ended_counts_once_its_worker_has_outlived_it() {
+        let killed = |number| ConcludedJob { how: Some(How::Signal(15)), ..job(number, JobOutcome::Failed, [0, 0]) };
+        let (sender, committed) = sync_channel(9);
+        let books = WorkerBooks::new(Arc::new(Mutex::new(ChunkBooks::new("w", sender))));
+        lock(&books.books).open(0, 1, Vec::new(), &[spec(1)]);
+        books.concluded(&killed(1));
+        lock(&books.books).outlive(Instant::now());
+        assert!(committed.try_recv().is_err(), "it may be the worker's own end");
+        lock(&books.books).outlive(Instant::now() + DOUBT);
+        let Ok(Committed::Whole(part)) = committed.try_recv() else { panic!("it has failed") };
+        assert_eq!(part.results[0].outcome, JobOutcome::Failed);
+        lock(&books.books).open(1, 1, Vec::new(), &[spec(2), spec(3), spec(4)]);
+        books.concluded(&killed(2));
+        books.stopping();
+        books.concluded(&ConcludedJob { how: Some(How::Exit(143)), ..killed(3) });
+        books.concluded(&ConcludedJob { how: Some(How::Exit(1)), ..killed(4) });
+        lock(&books.books).close();
+        let Ok(Committed::Freed(part)) = committed.try_recv() else { panic!("it is given up") };
+        assert_eq!(part.results.iter().map(|result| result.job).collect::<Vec<_>>(), [4]);
     }
 
     #[test]

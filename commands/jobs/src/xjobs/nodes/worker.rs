@@ -234,6 +234,7 @@ impl Observer for WorkerObserver {
                     self.teller.error(&with_causes(&fault));
                 }
             }
+            RunEvent::Stopping { rule: None, now: true, .. } => self.books.stopping(),
             _ => {}
         }
         if let Some((job, words)) = failure_words(event) {
