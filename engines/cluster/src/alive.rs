@@ -89,18 +89,48 @@ fn modified(path: &Path) -> io::Result<f64> {
     Ok(status.mtime() as f64 + status.mtime_nsec() as f64 / 1e9)
 }
 
-/// How many workers have given a sign of life within a lease.
+/// Signs of life that are there; a worker that ends in good order removes its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkerSigns {
+    /// Given within a lease.
+    pub fresh: u32,
+    /// Of workers that count as dead.
+    pub old: u32,
+}
+
+/// Who gives signs of life.
 ///
 /// # Errors
 /// When the spool cannot be looked at.
-pub fn workers_seen(spool: &Path, lease: Duration) -> io::Result<u32> {
+pub fn worker_signs(spool: &Path, lease: Duration) -> io::Result<WorkerSigns> {
     let path = spool.join("looked");
     let now = File::create(&path).and_then(|file| {
         touch(&file)?;
         modified(&path)
     })?;
-    let entries = std::fs::read_dir(spool.join("alive"))?;
-    let is_fresh =
-        |entry: &std::fs::DirEntry| modified(&entry.path()).is_ok_and(|then| now - then <= lease.as_secs_f64());
-    Ok(entries.flatten().filter(is_fresh).count() as u32)
+    let mut signs = WorkerSigns::default();
+    for entry in std::fs::read_dir(spool.join("alive"))?.flatten() {
+        if let Ok(then) = modified(&entry.path()) {
+            let is_fresh = now - then <= lease.as_secs_f64();
+            *(if is_fresh { &mut signs.fresh } else { &mut signs.old }) += 1;
+        }
+    }
+    Ok(signs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+    use testkit::tree::TempTree;
+
+    #[test]
+    fn a_sign_older_than_a_lease_is_that_of_a_dead_worker() {
+        let place = TempTree::new();
+        let now = SystemTime::UNIX_EPOCH.elapsed().expect("it is later");
+        place.file("alive/new", "").file("alive/old", "");
+        place.modified("alive/old", now - Duration::from_secs(1000));
+        let signs = worker_signs(place.path(), Duration::from_secs(500)).expect("it can be read");
+        assert_eq!(signs, WorkerSigns { fresh: 1, old: 1 });
+    }
 }

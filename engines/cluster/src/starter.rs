@@ -71,8 +71,10 @@ pub struct EngineState {
     pub pending: u32,
     /// They run.
     pub running: u32,
-    /// Why some wait or have gone, in the engine's words.
-    pub reason: Option<String>,
+    /// Why some wait, in the engine's words.
+    pub waits: Option<String>,
+    /// How some have gone that did not end well, in the engine's words, with their nodes.
+    pub lost: Option<String>,
 }
 
 /// Why an engine could not be used.

@@ -49,7 +49,7 @@ fn slurm_is_given_odd_paths_and_a_number_beyond_the_first() {
     let started = starter.start(&stage.request(7, 1)).expect("it takes it");
     until(|| stage.said(7) == stage.expected(7) + "done\n");
     until(|| starter.look(&started.id).expect("it answers").running == 0);
-    assert_eq!(starter.look(&started.id).expect("it answers").reason, None, "it ended well");
+    assert_eq!(starter.look(&started.id).expect("it answers").lost, None, "it ended well");
 }
 
 #[test]
@@ -88,10 +88,10 @@ fn slurm_names_what_pending_workers_wait_for_and_what_ended_them() {
     let Some((_slurm, mut starter)) = slurm(&SlurmOptions { nodes: 1, ..SlurmOptions::default() }) else { return };
     let stage = Stage::new();
     let started = starter.start(&stage.request(0, 3)).expect("it takes them");
-    let mut reason = || starter.look(&started.id).expect("it answers").reason.unwrap_or_default();
-    until(|| reason().contains("2 PENDING: Resources"));
+    let mut look = || starter.look(&started.id).expect("it answers");
+    until(|| look().waits.is_some_and(|why| why.contains("2 PENDING: Resources")));
     stage.fail_workers();
-    until(|| reason() == "3 FAILED: NonZeroExitCode");
+    until(|| look().lost.as_deref() == Some("3 FAILED on n1: NonZeroExitCode"));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn this_machine_starts_workers_looks_at_them_and_ends_them() {
     assert_eq!(starter.look(&started.id).expect("it is this machine").running, 0);
     assert_eq!(stage.said(4), stage.expected(4) + "ended by TERM\n");
     let elsewhere = starter.look("another-boot:1@2").expect("it is no error");
-    assert_eq!((elsewhere.running, elsewhere.reason.is_some()), (0, true));
+    assert_eq!((elsewhere.running, elsewhere.lost.is_some()), (0, true));
     assert!(starter.end("another-boot:1@2").is_err());
 }
 

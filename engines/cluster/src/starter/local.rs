@@ -84,12 +84,11 @@ impl Starter for LocalStarter {
     fn look(&mut self, id: &str) -> Result<EngineState, StarterFault> {
         self.reap();
         let Some(processes) = of_this_boot(id)? else {
-            let reason =
-                Some("the workers were started on another machine, or before this one was restarted".to_owned());
-            return Ok(EngineState { reason, ..EngineState::default() });
+            let lost = Some("the workers were started on another machine, or before this one was restarted".to_owned());
+            return Ok(EngineState { lost, ..EngineState::default() });
         };
         let running = processes.iter().filter(|process| process.is_alive()).count();
-        Ok(EngineState { pending: 0, running: u32::try_from(running).unwrap_or(u32::MAX), reason: None })
+        Ok(EngineState { running: u32::try_from(running).unwrap_or(u32::MAX), ..EngineState::default() })
     }
 
     fn end(&mut self, id: &str) -> Result<(), StarterFault> {

@@ -128,7 +128,7 @@ impl Starter for SlurmStarter {
 
     fn look(&mut self, id: &str) -> Result<EngineState, StarterFault> {
         let (command, number) = self.about("squeue", id);
-        let command = command.args(["-h", "-t", "all", "-o", "%i|%T|%r", "-j", &number]);
+        let command = command.args(["-h", "-t", "all", "-o", "%i|%T|%N|%r", "-j", &number]);
         match command.answer(&self.environment) {
             Ok(answer) => Ok(answers::state(&answer.text())),
             Err(StarterFault::Refused { said, .. }) if answers::says_forgotten(&said) => Ok(EngineState::default()),

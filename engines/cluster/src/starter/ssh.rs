@@ -158,7 +158,7 @@ impl Starter for SshStarter {
     /// What was started: hosts are not asked, since the spool says who is alive.
     fn look(&mut self, id: &str) -> Result<EngineState, StarterFault> {
         let running = u32::try_from(processes(id).values().flatten().count()).unwrap_or(u32::MAX);
-        Ok(EngineState { pending: 0, running, reason: None })
+        Ok(EngineState { running, ..EngineState::default() })
     }
 
     fn end(&mut self, id: &str) -> Result<(), StarterFault> {

@@ -9,7 +9,7 @@ use super::submit::WorkerCrowd;
 use super::watched::WatchedWorkers;
 use super::{go_to_its_directory, spool_failure};
 use clap::FromArgMatches;
-use cluster::alive::workers_seen;
+use cluster::alive::worker_signs;
 use cluster::forecast::verdict::verdict;
 use cluster::gather::{Gatherer, OutputFault};
 use cluster::part::{ChunkPart, JobResult};
@@ -217,7 +217,7 @@ impl NodeGathering {
             if !matches!(failure, Failure::BrokenPipe) {
                 context.messages.conclusion(NAME, &shown::goes_on(self.spool.root()));
             }
-            self.crowd.let_go();
+            self.crowd.let_go(false);
             return Err(failure);
         }
         self.finish(context, args, journal)
@@ -252,7 +252,7 @@ impl NodeGathering {
 
     fn look_at_workers(&mut self, context: &Context) -> Standing {
         // Where it cannot be seen somebody may be at work.
-        let alive = workers_seen(self.spool.root(), self.spool.lease()).unwrap_or(1);
+        let alive = worker_signs(self.spool.root(), self.spool.lease()).map_or(1, |signs| signs.fresh);
         self.tally.workers.store(u64::from(alive), Ordering::Relaxed);
         if self.wish.level() == 2 {
             self.crowd.cancel();
@@ -436,7 +436,7 @@ impl NodeGathering {
 
     fn conclude(self, context: &Context, args: &XjobsArgs, is_complete: bool) -> Result<Outcome, Failure> {
         let Self { spool, gatherer, crowd, gathered, ran, failed_before, .. } = self;
-        crowd.let_go();
+        crowd.let_go(worker_signs(spool.root(), spool.lease()).is_ok_and(|signs| signs.old > 0));
         // Nothing of the spool may be open when it is removed.
         drop((gatherer, gathered));
         let is_ours_alone = args.nodes.on.is_some() && args.nodes.spool.is_none();

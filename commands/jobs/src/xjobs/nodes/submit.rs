@@ -135,8 +135,12 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &NodeTarg
     let (journal, done) = books.map_or((None, None), |books| (books.journal, books.done));
     let left_out = done.map_or(0, |mut done| list::leave_out(job, &mut items, &mut done));
     let count = items.iter().filter(|item| matches!(item, ListItem::Job(_))).count() as u64;
-    let workers = workers.unwrap_or(usual).min(u32::try_from(count).unwrap_or(u32::MAX)).max(1);
-    let workers = limits.workers_max.map_or(workers, |most| workers.min(most));
+    let wanted = workers.unwrap_or(usual).min(u32::try_from(count).unwrap_or(u32::MAX)).max(1);
+    let workers = limits.workers_max.map_or(wanted, |most| wanted.min(most.max(1)));
+    if workers < wanted {
+        let text = format!("{workers} workers in place of {wanted}: {} starts no more at once", starter.name());
+        context.messages.warning(NAME, &text, &[]);
+    }
     // Playing a million jobs through takes seconds: only who asks waits for it.
     let forecast = figures(&items).filter(|_| args.explain).map(|figures| figures.forecast().table(workers as usize));
     let seconds = |spec: &Spec| {

@@ -89,42 +89,44 @@ fn could_work(state: &str) -> bool {
     !state.contains('*') && ["idle", "mix", "alloc", "comp", "plnd", "resv"].contains(&plain)
 }
 
-/// Of lines `ID|STATE|REASON`.
+/// Of lines `ID|STATE|NODE|REASON`.
 pub(super) fn state(text: &str) -> EngineState {
     let mut found = EngineState::default();
-    let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
+    let (mut waits, mut lost) = (BTreeMap::new(), BTreeMap::new());
     for line in text.lines() {
-        let mut fields = line.splitn(3, '|');
-        let (Some(id), Some(state), Some(reason)) = (fields.next(), fields.next(), fields.next()) else { continue };
+        let Ok([id, state, node, reason]) = <[&str; 4]>::try_from(line.splitn(4, '|').collect::<Vec<_>>()) else {
+            continue;
+        };
         let count = elements(id);
-        let is_shown = match state {
+        let reasons = match state {
             "RUNNING" | "COMPLETING" | "SUSPENDED" | "STOPPED" | "STAGE_OUT" | "SIGNALING" | "RESIZING" => {
                 found.running += count;
-                state == "SUSPENDED" || state == "STOPPED"
+                (state == "SUSPENDED" || state == "STOPPED").then_some(&mut waits)
             }
             "PENDING" | "CONFIGURING" | "REQUEUED" | "REQUEUE_HOLD" | "SPECIAL_EXIT" | "RESV_DEL_HOLD" => {
                 found.pending += count;
-                reason != "None"
+                (reason != "None").then_some(&mut waits)
             }
-            "COMPLETED" => false,
-            _ => true,
+            "COMPLETED" => None,
+            _ => Some(&mut lost),
         };
-        if is_shown {
-            let why = if reason == "None" { state.to_owned() } else { format!("{state}: {reason}") };
-            *reasons.entry(why).or_default() += count;
+        if let Some(reasons) = reasons {
+            let place = if node.is_empty() { String::new() } else { format!(" on {node}") };
+            let why = if reason == "None" { String::new() } else { format!(": {reason}") };
+            *reasons.entry(format!("{state}{place}{why}")).or_default() += count;
         }
     }
-    found.reason = (!reasons.is_empty()).then(|| shown(&reasons));
+    (found.waits, found.lost) = (shown(&waits), shown(&lost));
     found
 }
 
-fn shown(reasons: &BTreeMap<String, u32>) -> String {
+fn shown(reasons: &BTreeMap<String, u32>) -> Option<String> {
     let mut text = String::new();
     for (why, count) in reasons.iter().take(REASONS_MAX) {
         let comma = if text.is_empty() { "" } else { ", " };
         write!(text, "{comma}{count} {why}").expect("a string takes every write");
     }
-    text
+    (!text.is_empty()).then_some(text)
 }
 
 /// How many are meant: `12_7` is one, `12_[3-7,9%2]` six; `12_[0-8:4]` three.
@@ -154,13 +156,15 @@ mod tests {
 
     #[test]
     fn pending_and_running_are_told_apart_and_ends_are_neither() {
-        let text = "1_[2-3]|PENDING|Resources\n1_0|RUNNING|None\n1_1|COMPLETING|None\n1_4|FAILED|NonZeroExitCode\n\
-                    1_5|COMPLETED|None\n1_6|CANCELLED|None\nCLUSTER: x\n1_7|NODE_FAIL|None\n1_8|TIMEOUT|TimeLimit\n";
+        let text = "1_[2-3]|PENDING||Resources\n1_0|RUNNING|n1|None\n1_1|COMPLETING|n2|None\n\
+                    1_4|FAILED|n3|NonZeroExitCode\n1_5|COMPLETED|n1|None\n1_6|CANCELLED||None\nCLUSTER: x\n\
+                    1_7|NODE_FAIL|n4|None\n1_8|TIMEOUT|n5|TimeLimit\n";
         let found = state(text);
         assert_eq!((found.pending, found.running), (2, 2));
-        assert_eq!(found.reason.as_deref(), Some("1 CANCELLED, 1 FAILED: NonZeroExitCode, 1 NODE_FAIL"));
-        let quiet = state("1_[2-3]|PENDING|None\n1_5|COMPLETED|None\n");
-        assert_eq!(quiet, EngineState { pending: 2, running: 0, reason: None });
+        assert_eq!(found.waits.as_deref(), Some("2 PENDING: Resources"));
+        assert_eq!(found.lost.as_deref(), Some("1 CANCELLED, 1 FAILED on n3: NonZeroExitCode, 1 NODE_FAIL on n4"));
+        let quiet = state("1_[2-3]|PENDING||None\n1_5|COMPLETED|n1|None\n");
+        assert_eq!(quiet, EngineState { pending: 2, ..EngineState::default() });
         assert_eq!(state(""), EngineState::default());
     }
 

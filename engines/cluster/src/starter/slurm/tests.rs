@@ -86,7 +86,7 @@ fn forgotten_workers_are_gone_and_a_controller_out_of_reach_is_a_fault() {
     assert_eq!(forgotten, Ok(EngineState::default()));
     let said = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)";
     assert_eq!(look(&format!("echo '{said}' >&2; exit 1")), Err(format!("squeue 12: {said}")));
-    assert_eq!(look("test $SLURM_BITSTR_LEN = 0 && echo '12_[1-9]|PENDING|None'").expect("it answers").pending, 9);
+    assert_eq!(look("test $SLURM_BITSTR_LEN = 0 && echo '12_[1-9]|PENDING||None'").expect("it answers").pending, 9);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_job_of_another_cluster_is_asked_for_there() {
     slurm.look("12;east").expect("it answers");
     slurm.end("12;east").expect("it answers");
     let asked = fs::read_to_string(place.path().join("asked")).expect("asked");
-    assert_eq!(asked, "--clusters=east -h -t all -o %i|%T|%r -j 12\n--clusters=east 12\n");
+    assert_eq!(asked, "--clusters=east -h -t all -o %i|%T|%N|%r -j 12\n--clusters=east 12\n");
 }
 
 #[test]

@@ -7,15 +7,21 @@ use cluster::starter::{EngineState, Starter, StarterFault, WorkerRequest};
 use mh_kit::context::Context;
 use mh_kit::failure::with_causes;
 use mh_kit::report::counted;
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
 /// Between questions to an engine: at first, and at last. Administrators notice shorter ones.
 const ASK: Duration = Duration::from_secs(1);
 const ASK_MAX: Duration = Duration::from_secs(30);
+
+/// LIMIT: at the end an engine is waited for so long; workers that come later find nothing to do.
+const LAST_ANSWER: Duration = Duration::from_secs(3);
 
 /// The file in which ids of engines are noted, with the number of the first worker that follows.
 const IDS: &str = "engine";
@@ -26,14 +32,20 @@ const IN_VAIN_MAX: u32 = 2;
 /// LIMIT: of a worker's log this much is shown.
 const LOG_SHOWN: usize = 600;
 
+/// How the workers stand, and the ids of requests of which some are left.
+type Answer = Result<(EngineState, Vec<String>), StarterFault>;
+
 /// Workers, and the engine that they came from.
 pub struct WorkerCrowd {
-    starter: Box<dyn Starter>,
+    starter: Arc<Mutex<Box<dyn Starter>>>,
+    sees_ends: bool,
     request: WorkerRequest,
     ids: Vec<String>,
     /// How long a worker may give no sign of life.
     lease: Duration,
     started: Instant,
+    /// The engine has been asked how they stand. Results do not wait for it: it may take long, or hang.
+    question: Option<Receiver<Answer>>,
     asked: Instant,
     pause: Duration,
     /// Chunks that were left when workers were last started.
@@ -41,6 +53,7 @@ pub struct WorkerCrowd {
     in_vain: u32,
     was_silent: bool,
     is_cancelled: bool,
+    has_told_losses: bool,
 }
 
 impl WorkerCrowd {
@@ -55,24 +68,27 @@ impl WorkerCrowd {
             }
         }
         Self {
-            starter,
+            sees_ends: starter.sees_ends(),
+            starter: Arc::new(Mutex::new(starter)),
             request,
             ids,
             lease,
             started: Instant::now(),
+            question: None,
             asked: Instant::now(),
             pause: ASK,
             left: None,
             in_vain: 0,
             was_silent: false,
             is_cancelled: false,
+            has_told_losses: false,
         }
     }
 
     /// Starts workers, as so many chunks are left.
     pub fn start(&mut self, context: &Context, left: u32) -> Result<(), StarterFault> {
         self.left = Some(left);
-        let started = self.starter.start(&self.request)?;
+        let started = self.starter.lock().start(&self.request)?;
         if let Some(words) = &started.refused {
             let (got, asked) = (started.workers, self.request.workers);
             let text = format!("{} of {asked} workers were started: {words}", terminal::integer(u64::from(got)));
@@ -97,26 +113,37 @@ impl WorkerCrowd {
         alive: u32,
         is_ending: bool,
     ) -> bool {
-        let (seen, ended) = gatherer.workers();
-        // All that were seen have said that they end: the engine is asked at once.
-        let all_ended = seen > 0 && ended >= seen;
-        if self.asked.elapsed() < if all_ended { ASK / 4 } else { self.pause } {
-            return true;
-        }
-        (self.asked, self.pause) = (Instant::now(), (self.pause * 3 / 2).min(ASK_MAX));
-        let state = match self.state() {
-            Ok(state) => state,
-            Err(fault) => {
+        let answer = match self.question.as_ref().map(Receiver::try_recv) {
+            None => {
+                self.ask_in_time(gatherer);
+                return true;
+            }
+            Some(Err(TryRecvError::Empty)) => return true,
+            Some(answer) => answer,
+        };
+        (self.question, self.asked) = (None, Instant::now());
+        let state = match answer {
+            Ok(Ok((state, left))) => {
+                self.ids = left;
+                state
+            }
+            Ok(Err(fault)) => {
                 if !std::mem::replace(&mut self.was_silent, true) {
                     let text = format!("{}; the run goes on, as its spool says", with_causes(&fault));
                     context.messages.warning(NAME, &text, &[]);
                 }
                 return true;
             }
+            // Its thread is gone; there will be another.
+            Err(_) => return true,
         };
         self.was_silent = false;
         tally.pending.store(u64::from(state.pending), Ordering::Relaxed);
-        if !self.starter.sees_ends() && !all_ended && self.started.elapsed() < self.lease {
+        if let Some(lost) = state.lost.as_ref().filter(|_| !is_ending && !self.has_told_losses) {
+            self.has_told_losses = true;
+            context.messages.warning(NAME, &format!("workers have gone: {lost}; others do their work"), &[]);
+        }
+        if !self.sees_ends && !have_ended(gatherer) && self.started.elapsed() < self.lease {
             // They may not have come to their first sign of life.
             return true;
         }
@@ -129,25 +156,24 @@ impl WorkerCrowd {
         self.follow(context, gatherer.left(), &state)
     }
 
-    fn state(&mut self) -> Result<EngineState, StarterFault> {
-        let mut all = EngineState::default();
-        let mut left = Vec::new();
-        for id in &self.ids {
-            let mut state = self.starter.look(id)?;
-            if !self.starter.sees_ends() {
-                state.running = 0;
-            } else if state.pending + state.running > 0 {
-                left.push(id.clone());
-            }
-            all.pending += state.pending;
-            all.running += state.running;
-            all.reason = state.reason.or(all.reason);
+    /// Asks the engine, if it is time.
+    fn ask_in_time(&mut self, gatherer: &Gatherer) {
+        if self.asked.elapsed() >= if have_ended(gatherer) { ASK / 4 } else { self.pause } {
+            (self.asked, self.pause) = (Instant::now(), (self.pause * 3 / 2).min(ASK_MAX));
+            self.ask();
         }
-        if self.starter.sees_ends() {
-            // Those that have gone need not be asked about again.
-            self.ids = left;
-        }
-        Ok(all)
+    }
+
+    fn ask(&mut self) {
+        let (starter, ids) = (Arc::clone(&self.starter), self.ids.clone());
+        let (answer, question) = sync_channel(1);
+        let ask = move || {
+            let state = state(&mut **starter.lock(), ids);
+            let _nobody_may_wait_for_it = answer.send(state);
+        };
+        // Without a thread it is asked the next time.
+        let started = std::thread::Builder::new().name("engine".to_owned()).spawn(ask);
+        self.question = started.is_ok().then_some(question);
     }
 
     /// All have gone, and work is left.
@@ -155,10 +181,10 @@ impl WorkerCrowd {
         let has_done_something = self.left.is_none_or(|before| left < before);
         self.in_vain = if has_done_something { 0 } else { self.in_vain + 1 };
         if self.in_vain > IN_VAIN_MAX {
-            let reason = state.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-            let log = last_words(&self.request.spool.join("log"));
-            let logged = log.map(|log| format!("the last log says: {log}"));
-            let hint = why_not_written(&self.request.spool).or(logged);
+            let reason = state.lost.as_deref().map(|lost| format!(" ({lost})")).unwrap_or_default();
+            let spool = &self.request.spool;
+            let logged = last_words(&spool.join("log")).map(|log| format!("the last log says: {log}"));
+            let hint = why_not_written(spool).or_else(|| why_unseen(spool)).or(logged);
             let text = format!("workers have ended{reason} and {} left", counted(u64::from(left), "chunk"));
             let hints: Vec<String> = hint.into_iter().collect();
             context.messages.error(NAME, &format!("go on: {text}"), &hints);
@@ -181,18 +207,54 @@ impl WorkerCrowd {
         }
         for id in &self.ids {
             // The spool says the same to those that run.
-            let _said_in_the_spool = self.starter.end(id);
+            let _said_in_the_spool = self.starter.lock().end(id);
         }
     }
 
-    /// Nothing is left to do: those that wait for a node need not come.
-    pub fn let_go(mut self) {
-        for id in std::mem::take(&mut self.ids) {
-            if self.starter.look(&id).is_ok_and(|state| state.pending > 0) {
-                let _they_find_nothing_to_do = self.starter.end(&id);
-            }
+    /// Nothing is left to do: those that wait for a node need not come, nor those again that died.
+    pub fn let_go(mut self, has_dead: bool) {
+        if self.question.is_none() && !self.was_silent {
+            self.ask();
+        }
+        let Some(Ok(Ok((state, _)))) = self.question.take().map(|question| question.recv_timeout(LAST_ANSWER)) else {
+            return;
+        };
+        if state.pending > 0 || (has_dead && self.sees_ends && state.running > 0) {
+            self.cancel();
         }
     }
+}
+
+/// All that were seen have said that they end: then the engine is asked at once.
+fn have_ended(gatherer: &Gatherer) -> bool {
+    let (seen, ended) = gatherer.workers();
+    seen > 0 && ended >= seen
+}
+
+/// How the workers of all requests stand. Those that have gone need not be asked about again.
+fn state(starter: &mut dyn Starter, ids: Vec<String>) -> Answer {
+    let (mut all, mut left) = (EngineState::default(), Vec::new());
+    for id in ids {
+        let mut state = starter.look(&id)?;
+        if !starter.sees_ends() {
+            state.running = 0;
+            left.push(id);
+        } else if state.pending + state.running > 0 {
+            left.push(id);
+        }
+        all.pending += state.pending;
+        all.running += state.running;
+        all.waits = state.waits.or(all.waits);
+        all.lost = state.lost.or(all.lost);
+    }
+    Ok((all, left))
+}
+
+/// Why no worker has left a trace in the spool, if that is so: even the engine's own files would be there.
+fn why_unseen(spool: &Path) -> Option<String> {
+    let is_empty = std::fs::read_dir(spool.join("log")).ok()?.next().is_none();
+    let spool = terminal::quote(spool);
+    is_empty.then(|| format!("no worker has written there: all nodes have to see {spool}; --spool DIR names another one"))
 }
 
 /// Why the spool cannot be written, if that is so: then there is no log that says it.
