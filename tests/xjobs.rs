@@ -16,6 +16,7 @@ mod resume;
 mod server;
 mod sleeps;
 mod slots;
+mod slurm;
 mod tree;
 
 use crate::place::{Place, binary};

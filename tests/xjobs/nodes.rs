@@ -12,25 +12,31 @@ use testkit::program::Exit;
 use testkit::random::Random;
 
 /// A job leaves a line with its number and takes a moment.
-const MARKED: &str = "echo $1 >> log; sleep 0.0$(($1 % 4)); echo out $1";
+pub(super) const MARKED: &str = "echo $1 >> log; sleep 0.0$(($1 % 4)); echo out $1";
 
 /// The same, slow enough to be interrupted.
-const SLOW: &str = "echo $1 >> log; sleep 0.1; echo out $1";
+pub(super) const SLOW: &str = "echo $1 >> log; sleep 0.1; echo out $1";
 
-fn numbers(count: usize) -> String {
+pub(super) fn numbers(count: usize) -> String {
     (1..=count).map(|number| format!("{number}\n")).collect()
 }
 
 /// Starts a submitter; it prints into a file.
 fn start(place: &Place, arguments: &[&str], list: &str) -> Running {
+    let child = submission(place, arguments, list).spawn().expect("the program starts");
+    Running { child }
+}
+
+/// The same, not yet started.
+pub(super) fn submission(place: &Place, arguments: &[&str], list: &str) -> Command {
     place.write("list", list);
     // Whoever runs the tests in the background may have some of these ignored, and a child inherits that.
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(binary()).args(["xjobs", "-s", "list"]).args(arguments);
     let file = |name| std::fs::File::options().create(true).append(true).open(place.path(name)).expect("it is ours");
     command.current_dir(place.directory()).env("MH_CREW_DIR", "").stdin(Stdio::null());
-    let child = command.stdout(file("printed")).stderr(file("said")).spawn().expect("the program starts");
-    Running { child }
+    command.stdout(file("printed")).stderr(file("said"));
+    command
 }
 
 /// Processes of workers of this spool: the runners, not their guards.
@@ -47,7 +53,7 @@ fn workers(place: &Place) -> Vec<Pid> {
 }
 
 /// How often each job left its line.
-fn runs(place: &Place) -> BTreeMap<u64, usize> {
+pub(super) fn runs(place: &Place) -> BTreeMap<u64, usize> {
     let mut runs = BTreeMap::new();
     for line in String::from_utf8(place.read("log")).expect("numbers").lines() {
         *runs.entry(line.parse().expect("a number")).or_default() += 1;
@@ -55,11 +61,11 @@ fn runs(place: &Place) -> BTreeMap<u64, usize> {
     runs
 }
 
-fn done(place: &Place) -> usize {
+pub(super) fn done(place: &Place) -> usize {
     if place.has("s/done") { names_in(&place.path("s/done")).len() } else { 0 }
 }
 
-fn no_spool_is_left(place: &Place) -> bool {
+pub(super) fn no_spool_is_left(place: &Place) -> bool {
     !place.names().iter().any(|name| name.starts_with(".mh-xjobs"))
 }
 
