@@ -1,7 +1,7 @@
 //! Divided copies in which something goes wrong: a worker dies, a signal comes, a source changes, a disk is full, a copy is not what was read.
 
 use super::{succeeds, tree};
-use crate::place::{Place, Running, binary, names_in, said, wait_until};
+use crate::place::{Place, Running, binary, is_long, names_in, said, wait_until};
 use crate::trees::described::assert_same;
 use crate::trees::is_root;
 use rustix::process::{Pid, Signal, kill_process};
@@ -15,7 +15,7 @@ use testkit::program::{Exit, left_out};
 /// A copy of `src` to `there` under way, with its plan in `plan`.
 fn begin(place: &Place) -> Running {
     let mut command = Command::new(binary());
-    command.args(["cp", "-a", "--on", "local:2", "--lease", "1", "--spool", "plan", "src", "there"]);
+    command.args(["cp", "-a", "--on", "local:2", "--spool-lease", "1", "--spool", "plan", "src", "there"]);
     command.current_dir(place.directory()).env("MH_CREW_DIR", "").env("MH_CONFIG", "").stdin(Stdio::null());
     Running { child: command.stderr(Stdio::null()).spawn().expect("the program starts") }
 }
@@ -38,7 +38,7 @@ fn workers(place: &Place) -> Vec<Pid> {
 #[test]
 fn a_worker_that_is_killed_costs_nothing_but_time() {
     let place = Place::new();
-    tree(&place, 24);
+    tree(&place, if is_long() { 250 } else { 24 });
     let mut running = begin(&place);
     wait_until("something is copied by two workers", || !parts(&place).is_empty() && workers(&place).len() == 2);
     for worker in workers(&place) {
@@ -62,7 +62,7 @@ fn what_a_signal_ended_goes_on_where_it_was() {
     let before = parts(&place);
     let planned = names_in(&place.path("plan/shard")).len();
     assert!(before.len() < planned, "{} of {planned} shards were copied", before.len());
-    succeeds(&place, "$mh cp -a --on local:2 --lease 1 --spool plan src there");
+    succeeds(&place, "$mh cp -a --on local:2 --spool-lease 1 --spool plan src there");
     let after = parts(&place);
     assert_eq!(after.len(), planned);
     assert!(before.iter().all(|(part, written)| after[part] == *written), "what was copied is not copied again");

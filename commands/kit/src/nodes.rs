@@ -55,7 +55,7 @@ pub struct OnArgs {
 
     /// When a worker without a sign of life counts as dead: for tests.
     #[arg(long, value_name = "TIME", requires = "on", hide = true)]
-    pub lease: Option<String>,
+    pub spool_lease: Option<String>,
 }
 
 /// LIMIT: workers that a plan counts on where nobody says how many.
@@ -88,7 +88,7 @@ impl OnArgs {
         if let Some(more) = &self.engine_args {
             words.push(format!("--engine-args={more}").into());
         }
-        if let Some(lease) = &self.lease {
+        if let Some(lease) = &self.spool_lease {
             words.push(format!("--lease={lease}").into());
         }
         words
@@ -320,5 +320,53 @@ pub fn die_as(status: ExitStatus, before: impl FnOnce()) {
     if let Some(signal) = status.signal() {
         before();
         die_by(signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_those_that_are_asked_for() {
+        let on = |on: Option<&str>, nodes| OnArgs { on: on.map(str::to_owned), nodes, ..OnArgs::default() }.workers();
+        assert_eq!((on(Some("local:3"), None), on(Some("ssh:a,b"), None), on(Some("slurm:long"), Some(9))), (3, 2, 9));
+        assert_eq!(
+            (on(Some("slurm"), None), on(None, None), on(Some("local:0"), None)),
+            (USUAL_WORKERS, USUAL_WORKERS, 1)
+        );
+    }
+
+    #[test]
+    fn what_the_engine_needs_is_passed_on() {
+        let on = OnArgs {
+            on: Some("slurm".to_owned()),
+            nodes: Some(2),
+            time: Some("1h".to_owned()),
+            engine_args: Some("--qos=x".to_owned()),
+            spool: Some("elsewhere".into()),
+            ..OnArgs::default()
+        };
+        assert_eq!(on.words(), ["--on", "slurm", "--nodes", "2", "--time", "1h", "--engine-args=--qos=x"]);
+    }
+
+    #[test]
+    fn a_shell_reads_words_as_they_are() {
+        assert_eq!(shell_word(OsStr::new("a b'c\"$d")), b"'a b'\\''c\"$d'");
+        let line = job_line("cp", "--shard", Path::new("/a b")).expect("it can stand in a line");
+        assert!(line.ends_with(b"' cp --shard '/a b'\n"));
+        assert!(job_line("cp", "--shard", Path::new("/a\nb")).is_err());
+    }
+
+    #[test]
+    fn a_file_is_there_whole_or_not_at_all() {
+        let root = tempfile::tempdir().expect("a directory");
+        let place = PlanDirectory::at(root.path());
+        place.put("part", b"one").expect("written");
+        place.put("part", b"two").expect("written again");
+        assert!(place.put("missing/part", b"x").is_err());
+        let names: Vec<_> =
+            std::fs::read_dir(root.path()).expect("listed").map(|entry| entry.expect("one").file_name()).collect();
+        assert_eq!((names, std::fs::read(place.path("part")).expect("there")), (vec!["part".into()], b"two".to_vec()));
     }
 }

@@ -69,7 +69,11 @@ pub fn run(
 fn explained(request: &SumRequest, workers: u32) -> Plan {
     let mut plan = Plan::new(what(request));
     plan.choose("workers", counted(u64::from(workers), "worker"), "each takes the next shard when it has room");
-    plan.choose("shards", "8 for each worker or more", "of equal cost: files and bytes; a file is one shard's");
+    plan.choose(
+        "shards",
+        "about 8 for each worker, fewer for small trees",
+        "of equal cost: files and bytes; a file is one shard's",
+    );
     plan.choose("lines", "in the order of the files", "printed when all shards are done");
     plan
 }

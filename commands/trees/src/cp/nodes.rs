@@ -42,9 +42,9 @@ pub struct CopyDivisionArgs {
     #[arg(long, hide = true, value_name = "FILE")]
     shard: Option<PathBuf>,
     #[arg(long, hide = true, value_name = "DIR")]
-    finish_plan: Option<PathBuf>,
+    shard_finish: Option<PathBuf>,
     #[arg(long, hide = true, value_name = "FILE")]
-    verify_shard: Option<PathBuf>,
+    shard_verify: Option<PathBuf>,
 }
 
 /// Carries out a job of a plan's list, if this is one.
@@ -52,10 +52,10 @@ pub fn job(context: &Context, args: &CopyDivisionArgs) -> Option<Result<Outcome,
     if let Some(path) = &args.shard {
         return Some(shard::copy_shard(context, path));
     }
-    if let Some(path) = &args.verify_shard {
+    if let Some(path) = &args.shard_verify {
         return Some(verify::verify_shard(context, path));
     }
-    args.finish_plan.as_ref().map(|path| finish::finish(context, path))
+    args.shard_finish.as_ref().map(|path| finish::finish(context, path))
 }
 
 /// A plan as a job works on it: in the directory in which it was made, with its options.

@@ -57,7 +57,7 @@ pub struct RangeDigest {
 }
 
 /// LIMIT: zeros that stand for a hole.
-const ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 /// Digests a range of a file. Holes are not read.
 ///

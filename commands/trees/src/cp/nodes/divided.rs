@@ -110,11 +110,11 @@ fn explained(args: &CpArgs, jobs: &[Job]) -> Plan {
     plan.choose("workers", counted(workers, "worker"), "each takes the next shard when it has room");
     plan.choose(
         "shards",
-        "8 for each worker or more",
+        "about 8 for each worker, fewer for small trees",
         "of equal cost: files and bytes; files of one directory stay together",
     );
     plan.choose("directories", "made before, dated at the end", "by one job behind all shards");
-    let verify = if args.division.no_verify { "no" } else { "BLAKE3, by another worker than the one that wrote" };
+    let verify = if args.division.no_verify { "no" } else { "BLAKE3, usually by another worker" };
     plan.choose("read back", verify, "--no-verify leaves it out");
     plan
 }
@@ -188,7 +188,7 @@ fn list(place: &PlanDirectory, plan: &CopyPlan, division: &CopyDivisionArgs) -> 
         }
     }
     list.extend_from_slice(BARRIER);
-    list.extend(job("--finish-plan", place.root())?);
+    list.extend(job("--shard-finish", place.root())?);
     if division.no_verify {
         return Ok(list);
     }
@@ -197,7 +197,7 @@ fn list(place: &PlanDirectory, plan: &CopyPlan, division: &CopyDivisionArgs) -> 
         let name = shard_name(number);
         let verified: Option<Verified> = read_one(place, &format!("verified/{name}"))?;
         if copied_now.contains(&number) || verified.is_none_or(|verified| verified.bad > 0) {
-            list.extend(job("--verify-shard", &place.path(format!("shard/{name}")))?);
+            list.extend(job("--shard-verify", &place.path(format!("shard/{name}")))?);
         }
     }
     Ok(list)

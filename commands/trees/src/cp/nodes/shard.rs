@@ -85,7 +85,12 @@ impl Shard<'_> {
         if !jobs.is_empty() {
             let what = format!("cp of {}", mh_kit::report::counted(jobs.len() as u64, "file"));
             let shared = &self.work.args.shared;
-            is_complete = copy_all(self.context, shared, &self.work.words, manner, &jobs, what, "copying")?.is_complete;
+            let words = &self.work.words;
+            let finished = copy_all(self.context, shared, words, manner, &jobs, what, "copying")?;
+            is_complete = finished.is_complete;
+            if self.work.args.fsync && bring_to_disk(words, &finished.roots) > 0 {
+                is_complete.fill(false);
+            }
         }
         let mut is_complete = is_complete.into_iter();
         let lines = entries.iter().zip(are_same).map(|(entry, is_same)| {
