@@ -41,7 +41,8 @@ pub fn copy_range(range: &FileRange<'_>) -> Result<u64, Complaint> {
     };
     let mut buffer = Buffer::default();
     let copied = Ways::default().copy_range(&bytes, buffer.bytes(), range.from, range.to, |_| ());
-    copied.map_err(|failed| match failed {
+    // A hole may reach beyond the range.
+    copied.map(|end| end.min(range.to)).map_err(|failed| match failed {
         Failed::Reading(error) => Complaint::Read(error),
         Failed::Writing(error) | Failed::Sharing(error) => Complaint::Write(range.target_path.to_vec(), error),
     })
