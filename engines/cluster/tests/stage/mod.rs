@@ -4,7 +4,7 @@ mod sshd;
 
 pub use sshd::Sshd;
 
-use cluster::starter::{EngineEnvironment, WorkerRequest};
+use cluster::launcher::{EngineEnvironment, WorkerRequest};
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;

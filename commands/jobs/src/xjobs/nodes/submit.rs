@@ -16,10 +16,10 @@ use cluster::forecast::ForecastTable;
 use cluster::forecast::costs::RunCosts;
 use cluster::forecast::times::JobTimes;
 use cluster::gather::Gatherer;
-use cluster::spool::{MadeSpool, Spool, SpoolHeader, SpoolLimits, digest};
-use cluster::starter::{
-    EngineEnvironment, LocalStarter, SlurmStarter, SshStarter, Starter, StarterFault, WorkerRequest,
+use cluster::launcher::{
+    EngineEnvironment, Launcher, LauncherFault, LocalLauncher, SlurmLauncher, SshLauncher, WorkerRequest,
 };
+use cluster::spool::{MadeSpool, Spool, SpoolHeader, SpoolLimits, digest};
 use cluster::text::ByteText;
 use jobs::journal::Journal;
 use jobs::list::ListItem;
@@ -41,7 +41,7 @@ const USUAL_MAX: u32 = 16;
 
 /// A list that has been read and cut for an engine.
 struct Submission {
-    starter: Box<dyn Starter>,
+    launcher: Box<dyn Launcher>,
     workers: u32,
     cores: Option<u32>,
     list: CutList,
@@ -104,8 +104,8 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &NodeTarg
     if job.options.defaults.stdout.is_some() || job.options.defaults.stderr.is_some() {
         return Err(usage("a redirection of all jobs does not go with --on: redirect mh xjobs itself, or each job"));
     }
-    let AskedEngine { mut starter, workers, cores } = engine_of(context, args, target)?;
-    let limits = match starter.limits() {
+    let AskedEngine { mut launcher, workers, cores } = engine_of(context, args, target)?;
+    let limits = match launcher.limits() {
         Ok(limits) => limits,
         Err(fault) if *target == NodeTarget::Auto => return Ok(Place::Here(list::read(job)?, with_causes(&fault))),
         Err(fault) => return Err(engine_failure(&fault)),
@@ -138,7 +138,7 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &NodeTarg
     let wanted = workers.unwrap_or(usual).min(u32::try_from(count).unwrap_or(u32::MAX)).max(1);
     let workers = limits.workers_max.map_or(wanted, |most| wanted.min(most.max(1)));
     if workers < wanted {
-        let text = format!("{workers} workers in place of {wanted}: {} starts no more at once", starter.name());
+        let text = format!("{workers} workers in place of {wanted}: {} starts no more at once", launcher.name());
         context.messages.warning(NAME, &text, &[]);
     }
     // Playing a million jobs through takes seconds: only who asks waits for it.
@@ -147,7 +147,7 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &NodeTarg
         expected.as_ref().and_then(|times| times.get(&spec.number).map(|seconds| seconds * spec.hands() as f64))
     };
     let list = cut(items, workers as usize, width, seconds);
-    Ok(Place::There(Box::new(Submission { starter, workers, cores, list, digest, left_out, forecast, journal })))
+    Ok(Place::There(Box::new(Submission { launcher, workers, cores, list, digest, left_out, forecast, journal })))
 }
 
 /// The typed words that make a run what it is: not those that say where it runs, or what is shown of it.
@@ -181,7 +181,7 @@ fn width(args: &XjobsArgs, cores: Option<u32>) -> usize {
 
 /// An engine, and what it is asked for.
 struct AskedEngine {
-    starter: Box<dyn Starter>,
+    launcher: Box<dyn Launcher>,
     workers: Option<u32>,
     /// For each of them.
     cores: Option<u32>,
@@ -192,19 +192,19 @@ fn engine_of(context: &Context, args: &XjobsArgs, target: &NodeTarget) -> Result
     let environment = EngineEnvironment::new(&path, variables());
     let (workers, cores) = (args.nodes.nodes, args.nodes.cores);
     Ok(match target {
-        NodeTarget::Auto => AskedEngine { starter: Box::new(SlurmStarter::new(None, environment)), workers, cores },
+        NodeTarget::Auto => AskedEngine { launcher: Box::new(SlurmLauncher::new(None, environment)), workers, cores },
         NodeTarget::Slurm(partition) => {
-            AskedEngine { starter: Box::new(SlurmStarter::new(partition.clone(), environment)), workers, cores }
+            AskedEngine { launcher: Box::new(SlurmLauncher::new(partition.clone(), environment)), workers, cores }
         }
         NodeTarget::Ssh(hosts) => {
-            let starter = Box::new(SshStarter::new(hosts.clone(), engine_words(args)?, environment));
+            let launcher = Box::new(SshLauncher::new(hosts.clone(), engine_words(args)?, environment));
             let count = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
-            AskedEngine { starter, workers: workers.or(Some(count)), cores }
+            AskedEngine { launcher, workers: workers.or(Some(count)), cores }
         }
         NodeTarget::Local(count) => {
             let share = u32::try_from(context.machine.hands_allowed()).unwrap_or(1) / count;
-            let starter = Box::new(LocalStarter::new(environment));
-            AskedEngine { starter, workers: Some(*count), cores: cores.or(Some(share.max(1))) }
+            let launcher = Box::new(LocalLauncher::new(environment));
+            AskedEngine { launcher, workers: Some(*count), cores: cores.or(Some(share.max(1))) }
         }
     })
 }
@@ -217,16 +217,16 @@ fn engine_words(args: &XjobsArgs) -> Result<Vec<OsString>, Failure> {
     Ok(words.into_iter().map(OsString::from_vec).collect())
 }
 
-fn engine_failure(fault: &StarterFault) -> Failure {
+fn engine_failure(fault: &LauncherFault) -> Failure {
     let hint = match fault {
-        StarterFault::NotFound { .. } => "; --on local:N starts workers on this machine",
+        LauncherFault::NotFound { .. } => "; --on local:N starts workers on this machine",
         _ => "",
     };
     Failure::Environment { command: NAME, message: format!("start workers: {}{hint}", with_causes(fault)) }
 }
 
 fn explain(job: &mut Job, args: &XjobsArgs, submission: &Submission) -> Result<(), Failure> {
-    let Submission { starter, workers, list, cores, .. } = submission;
+    let Submission { launcher, workers, list, cores, .. } = submission;
     let request = request(args, submission, Path::new("SPOOL"), "ID")?;
     let cores = cores.map_or("the node's cores".to_owned(), |cores| counted(u64::from(cores), "core"));
     // Each worker decides that for its node.
@@ -234,7 +234,7 @@ fn explain(job: &mut Job, args: &XjobsArgs, submission: &Submission) -> Result<(
     job.plan.leave_out("list");
     let total = list.chunks.iter().map(Vec::len).sum::<usize>() as u64;
     job.plan.choose("list", counted(total, "job"), "read to its end before anything starts");
-    job.plan.choose("workers", format!("{workers} by {}", starter.name()), format!("{cores} each"));
+    job.plan.choose("workers", format!("{workers} by {}", launcher.name()), format!("{cores} each"));
     let chunks = list.chunks.len() as u64;
     let generations = list.generations.len();
     let stages = if generations > 1 { format!(", {generations} stages by %%") } else { String::new() };
@@ -252,7 +252,7 @@ fn explain(job: &mut Job, args: &XjobsArgs, submission: &Submission) -> Result<(
     } else {
         job.plan.choose("time", "not known", "a journal of earlier runs (--journal) tells how long jobs take");
     }
-    job.plan.choose("asked", starter.shown(&request), "the engine starts workers; who is done is in the spool");
+    job.plan.choose("asked", launcher.shown(&request), "the engine starts workers; who is done is in the spool");
     Ok(())
 }
 
@@ -293,7 +293,7 @@ fn carry_out(
     let spool = Arc::new(spool(context, args, job, &mut submission)?);
     let wish = attend(context, &spool)?;
     let request = request(args, &submission, spool.root(), &spool.header().id)?;
-    let mut crowd = WorkerCrowd::of(submission.starter, request, spool.lease());
+    let mut crowd = WorkerCrowd::of(submission.launcher, request, spool.lease());
     let has_journal = submission.journal.is_some();
     if !is_done(&spool)? {
         crowd.start(context, spool.header().chunks).map_err(|fault| {
@@ -318,14 +318,14 @@ fn is_done(spool: &Arc<Spool>) -> Result<bool, Failure> {
 /// The workers of a run that somebody else has submitted, and that may need more of them.
 pub fn crowd_of(context: &Context, args: &XjobsArgs, spool: &Spool) -> Result<WorkerCrowd, Failure> {
     let target = NodeTarget::parse(args.nodes.on.as_deref().unwrap_or_default())?;
-    let AskedEngine { starter, .. } = engine_of(context, args, &target)?;
+    let AskedEngine { launcher, .. } = engine_of(context, args, &target)?;
     let limits = &spool.header().limits;
     let request = WorkerRequest {
         workers: limits.workers,
         cores: limits.cores,
         ..bare_request(args, spool.root(), &spool.header().id)?
     };
-    Ok(WorkerCrowd::of(starter, request, spool.lease()))
+    Ok(WorkerCrowd::of(launcher, request, spool.lease()))
 }
 
 /// Makes the spool, or finds the one of the same list.

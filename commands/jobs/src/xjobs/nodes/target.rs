@@ -1,7 +1,7 @@
 //! Which engine starts workers, from what was typed.
 
 use super::super::plan::usage;
-use cluster::starter::SshHost;
+use cluster::launcher::SshHost;
 use mh_kit::failure::{Failure, with_causes};
 
 /// Where workers are started.

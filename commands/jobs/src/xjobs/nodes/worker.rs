@@ -228,13 +228,15 @@ impl Observer for WorkerObserver {
             RunEvent::Concluded(job) => return self.books.concluded(job),
             RunEvent::Stopping { rule, now, .. } => {
                 self.stops.store(true, Ordering::SeqCst);
+                if rule.is_none() && *now {
+                    self.books.stopping();
+                }
                 // A rule is the run's: others stop as well.
                 let stop = if *now { SpoolStop::Now } else { SpoolStop::Drain };
                 if let Some(Err(fault)) = rule.map(|rule| self.spool.halt(&rule.to_string(), stop)) {
                     self.teller.error(&with_causes(&fault));
                 }
             }
-            RunEvent::Stopping { rule: None, now: true, .. } => self.books.stopping(),
             _ => {}
         }
         if let Some((job, words)) = failure_words(event) {

@@ -3,7 +3,7 @@
 use super::super::super::NAME;
 use super::super::shown::NodeTally;
 use cluster::gather::Gatherer;
-use cluster::starter::{EngineState, Starter, StarterFault, WorkerRequest};
+use cluster::launcher::{EngineState, Launcher, LauncherFault, WorkerRequest};
 use mh_kit::context::Context;
 use mh_kit::failure::with_causes;
 use mh_kit::report::counted;
@@ -33,11 +33,11 @@ const IN_VAIN_MAX: u32 = 2;
 const LOG_SHOWN: usize = 600;
 
 /// How the workers stand, and the ids of requests of which some are left.
-type Answer = Result<(EngineState, Vec<String>), StarterFault>;
+type Answer = Result<(EngineState, Vec<String>), LauncherFault>;
 
 /// Workers, and the engine that they came from.
 pub struct WorkerCrowd {
-    starter: Arc<Mutex<Box<dyn Starter>>>,
+    launcher: Arc<Mutex<Box<dyn Launcher>>>,
     sees_ends: bool,
     request: WorkerRequest,
     ids: Vec<String>,
@@ -58,7 +58,7 @@ pub struct WorkerCrowd {
 
 impl WorkerCrowd {
     /// Those that were started for this spool so far, by whoever it was: none of a new one.
-    pub fn of(starter: Box<dyn Starter>, mut request: WorkerRequest, lease: Duration) -> Self {
+    pub fn of(launcher: Box<dyn Launcher>, mut request: WorkerRequest, lease: Duration) -> Self {
         let noted = std::fs::read_to_string(request.spool.join(IDS)).unwrap_or_default();
         let mut ids = Vec::new();
         for line in noted.lines() {
@@ -68,8 +68,8 @@ impl WorkerCrowd {
             }
         }
         Self {
-            sees_ends: starter.sees_ends(),
-            starter: Arc::new(Mutex::new(starter)),
+            sees_ends: launcher.sees_ends(),
+            launcher: Arc::new(Mutex::new(launcher)),
             request,
             ids,
             lease,
@@ -86,9 +86,9 @@ impl WorkerCrowd {
     }
 
     /// Starts workers, as so many chunks are left.
-    pub fn start(&mut self, context: &Context, left: u32) -> Result<(), StarterFault> {
+    pub fn start(&mut self, context: &Context, left: u32) -> Result<(), LauncherFault> {
         self.left = Some(left);
-        let started = self.starter.lock().start(&self.request)?;
+        let started = self.launcher.lock().start(&self.request)?;
         if let Some(words) = &started.refused {
             let (got, asked) = (started.workers, self.request.workers);
             let text = format!("{} of {asked} workers were started: {words}", terminal::integer(u64::from(got)));
@@ -165,10 +165,10 @@ impl WorkerCrowd {
     }
 
     fn ask(&mut self) {
-        let (starter, ids) = (Arc::clone(&self.starter), self.ids.clone());
+        let (launcher, ids) = (Arc::clone(&self.launcher), self.ids.clone());
         let (answer, question) = sync_channel(1);
         let ask = move || {
-            let state = state(&mut **starter.lock(), ids);
+            let state = state(&mut **launcher.lock(), ids);
             let _nobody_may_wait_for_it = answer.send(state);
         };
         // Without a thread it is asked the next time.
@@ -207,7 +207,7 @@ impl WorkerCrowd {
         }
         for id in &self.ids {
             // The spool says the same to those that run.
-            let _said_in_the_spool = self.starter.lock().end(id);
+            let _said_in_the_spool = self.launcher.lock().end(id);
         }
     }
 
@@ -232,11 +232,11 @@ fn have_ended(gatherer: &Gatherer) -> bool {
 }
 
 /// How the workers of all requests stand. Those that have gone need not be asked about again.
-fn state(starter: &mut dyn Starter, ids: Vec<String>) -> Answer {
+fn state(launcher: &mut dyn Launcher, ids: Vec<String>) -> Answer {
     let (mut all, mut left) = (EngineState::default(), Vec::new());
     for id in ids {
-        let mut state = starter.look(&id)?;
-        if !starter.sees_ends() {
+        let mut state = launcher.look(&id)?;
+        if !launcher.sees_ends() {
             state.running = 0;
             left.push(id);
         } else if state.pending + state.running > 0 {
@@ -254,7 +254,8 @@ fn state(starter: &mut dyn Starter, ids: Vec<String>) -> Answer {
 fn why_unseen(spool: &Path) -> Option<String> {
     let is_empty = std::fs::read_dir(spool.join("log")).ok()?.next().is_none();
     let spool = terminal::quote(spool);
-    is_empty.then(|| format!("no worker has written there: all nodes have to see {spool}; --spool DIR names another one"))
+    is_empty
+        .then(|| format!("no worker has written there: all nodes have to see {spool}; --spool DIR names another one"))
 }
 
 /// Why the spool cannot be written, if that is so: then there is no log that says it.

@@ -9,7 +9,7 @@ pub use host::SshHost;
 
 use super::command::{EngineCommand, EngineEnvironment};
 use super::worker_process::WorkerProcess;
-use super::{EngineLimits, EngineState, StartedWorkers, Starter, StarterFault, WorkerRequest};
+use super::{EngineLimits, EngineState, Launcher, LauncherFault, StartedWorkers, WorkerRequest};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +26,7 @@ const REASONS_MAX: usize = 5;
 
 /// Starts workers on hosts.
 #[derive(Debug)]
-pub struct SshStarter {
+pub struct SshLauncher {
     hosts: Vec<SshHost>,
     environment: EngineEnvironment,
     /// For every call: those of the request are known to `start` alone.
@@ -34,7 +34,7 @@ pub struct SshStarter {
     limits: Option<EngineLimits>,
 }
 
-impl SshStarter {
+impl SshLauncher {
     /// On these hosts, with more words for ssh, such as `-p 2222`.
     pub fn new(hosts: Vec<SshHost>, engine_args: Vec<OsString>, environment: EngineEnvironment) -> Self {
         Self { hosts, environment, engine_args, limits: None }
@@ -52,7 +52,7 @@ impl SshStarter {
     }
 
     /// What hosts print, in the order of the questions.
-    fn ask(&self, questions: Vec<(&SshHost, OsString)>) -> Vec<Result<String, StarterFault>> {
+    fn ask(&self, questions: Vec<(&SshHost, OsString)>) -> Vec<Result<String, LauncherFault>> {
         let commands: Vec<EngineCommand> =
             questions.into_iter().map(|(host, script)| self.command(host, script)).collect();
         let (next, lanes) = (AtomicUsize::new(0), commands.len().min(CONNECTIONS_MAX));
@@ -83,13 +83,13 @@ impl SshStarter {
     }
 }
 
-impl Starter for SshStarter {
+impl Launcher for SshLauncher {
     fn name(&self) -> &'static str {
         "ssh"
     }
 
     /// Hosts that answer, asked once.
-    fn limits(&mut self) -> Result<EngineLimits, StarterFault> {
+    fn limits(&mut self) -> Result<EngineLimits, LauncherFault> {
         if let Some(limits) = &self.limits {
             return Ok(limits.clone());
         }
@@ -123,12 +123,12 @@ impl Starter for SshStarter {
     }
 
     /// A worker a host. A host that refuses is named, and the others go on.
-    fn start(&mut self, request: &WorkerRequest) -> Result<StartedWorkers, StarterFault> {
+    fn start(&mut self, request: &WorkerRequest) -> Result<StartedWorkers, LauncherFault> {
         let hosts = self.hosts_of(request);
         let asked = hosts.iter().map(|(number, host)| (*host, scripts::start(request, *number))).collect();
         let (mut started, mut faults) = (Vec::new(), Vec::new());
         for ((_, host), answer) in hosts.iter().zip(self.ask(asked)) {
-            let no_worker = |said: String| StarterFault::Refused { command: format!("ssh {host}"), said };
+            let no_worker = |said: String| LauncherFault::Refused { command: format!("ssh {host}"), said };
             let begun = answer.and_then(|text| {
                 let said = || format!("it started no worker and printed: {}", text.trim());
                 scripts::started(&text).ok_or_else(|| no_worker(said()))
@@ -139,7 +139,7 @@ impl Starter for SshStarter {
             }
         }
         if started.is_empty() {
-            let no_host = || StarterFault::Refused { command: "ssh".to_owned(), said: "there is no host".to_owned() };
+            let no_host = || LauncherFault::Refused { command: "ssh".to_owned(), said: "there is no host".to_owned() };
             return Err(faults.into_iter().next().unwrap_or_else(no_host));
         }
         let workers = u32::try_from(started.len()).unwrap_or(u32::MAX);
@@ -156,12 +156,12 @@ impl Starter for SshStarter {
     }
 
     /// What was started: hosts are not asked, since the spool says who is alive.
-    fn look(&mut self, id: &str) -> Result<EngineState, StarterFault> {
+    fn look(&mut self, id: &str) -> Result<EngineState, LauncherFault> {
         let running = u32::try_from(processes(id).values().flatten().count()).unwrap_or(u32::MAX);
         Ok(EngineState { running, ..EngineState::default() })
     }
 
-    fn end(&mut self, id: &str) -> Result<(), StarterFault> {
+    fn end(&mut self, id: &str) -> Result<(), LauncherFault> {
         let processes = processes(id);
         let questions = processes.iter().map(|(host, processes)| (host, scripts::end(processes))).collect();
         let faults = self.ask(questions).into_iter().filter_map(Result::err);
@@ -170,9 +170,9 @@ impl Starter for SshStarter {
 }
 
 /// A fault with its cause, in one line.
-fn said(fault: &StarterFault) -> String {
+fn said(fault: &LauncherFault) -> String {
     match fault {
-        StarterFault::Run { command, cause } => format!("run {command}: {}", sys::error_text::message(cause)),
+        LauncherFault::Run { command, cause } => format!("run {command}: {}", sys::error_text::message(cause)),
         other => other.to_string(),
     }
 }

@@ -1,6 +1,6 @@
 //! Hosts as they are named on a command line, and as ssh takes them.
 
-use crate::starter::StarterFault;
+use crate::launcher::LauncherFault;
 use std::fmt;
 use std::str::FromStr;
 
@@ -13,7 +13,7 @@ impl SshHost {
     ///
     /// # Errors
     /// When one of them is no host's name.
-    pub fn list(text: &str) -> Result<Vec<Self>, StarterFault> {
+    pub fn list(text: &str) -> Result<Vec<Self>, LauncherFault> {
         text.split(',').map(str::parse).collect()
     }
 
@@ -36,12 +36,12 @@ impl SshHost {
 }
 
 impl FromStr for SshHost {
-    type Err = StarterFault;
+    type Err = LauncherFault;
 
     /// Refuses what ssh would take for an option, and what no host is called.
-    fn from_str(text: &str) -> Result<Self, StarterFault> {
+    fn from_str(text: &str) -> Result<Self, LauncherFault> {
         let is_plain = |letter: char| letter.is_ascii_graphic() && !"\"'\\`$;&|<>(){}*?!,".contains(letter);
-        let refused = |reason| Err(StarterFault::Host { host: text.escape_default().to_string(), reason });
+        let refused = |reason| Err(LauncherFault::Host { host: text.escape_default().to_string(), reason });
         match () {
             () if text.is_empty() || text.len() > 255 => refused("a name has 1 to 255 letters"),
             () if text.starts_with('-') || text.contains("@-") => {

@@ -1,7 +1,7 @@
-//! Against an ssh of our own that runs the command here. The real one is in this crate's tests of starters.
+//! Against an ssh of our own that runs the command here. The real one is in this crate's tests of launchers.
 
 use super::*;
-use crate::starter::command::tests::fakes;
+use crate::launcher::command::tests::fakes;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -35,8 +35,8 @@ fn request(place: &TempTree, workers: u32) -> WorkerRequest {
     }
 }
 
-fn starter(hosts: &str, environment: EngineEnvironment) -> SshStarter {
-    SshStarter::new(SshHost::list(hosts).expect("hosts"), Vec::new(), environment)
+fn launcher(hosts: &str, environment: EngineEnvironment) -> SshLauncher {
+    SshLauncher::new(SshHost::list(hosts).expect("hosts"), Vec::new(), environment)
 }
 
 fn read_when_it_is_there(path: &Path) -> String {
@@ -54,7 +54,7 @@ fn read_when_it_is_there(path: &Path) -> String {
 #[test]
 fn workers_start_with_odd_paths_outlive_the_connection_and_end_when_asked() {
     let (place, environment) = fakes(&[("ssh", FAKE)]);
-    let mut ssh = starter("a,b", environment);
+    let mut ssh = launcher("a,b", environment);
     let request = request(&place, 2);
     let started = ssh.start(&request).expect("both start");
     assert_eq!((started.workers, started.refused), (2, None));
@@ -79,7 +79,7 @@ fn workers_start_with_odd_paths_outlive_the_connection_and_end_when_asked() {
 #[test]
 fn a_host_that_refuses_is_named_and_the_others_go_on() {
     let (place, environment) = fakes(&[("ssh", FAKE)]);
-    let mut ssh = starter("dead,a", environment);
+    let mut ssh = launcher("dead,a", environment);
     let started = ssh.start(&request(&place, 9)).expect("one starts");
     assert_eq!(started.workers, 1);
     let refused = "ssh dead: ssh: connect to host dead port 22: Connection refused; there are 2 hosts";
@@ -87,23 +87,23 @@ fn a_host_that_refuses_is_named_and_the_others_go_on() {
     ssh.end(&started.id).expect("it ends");
     let limits = ssh.limits().expect("one answers");
     assert_eq!((limits.workers_max, limits.nodes, limits.cores.is_some()), (Some(2), Some(1), true));
-    let fault = starter("dead", ssh.environment.clone()).start(&request(&place, 1)).expect_err("none starts");
+    let fault = launcher("dead", ssh.environment.clone()).start(&request(&place, 1)).expect_err("none starts");
     assert_eq!(fault.to_string(), "ssh dead: ssh: connect to host dead port 22: Connection refused");
-    assert!(starter("dead", ssh.environment.clone()).limits().is_err());
+    assert!(launcher("dead", ssh.environment.clone()).limits().is_err());
 }
 
 #[test]
 fn a_host_that_hangs_is_asked_once() {
     let (place, environment) = fakes(&[("ssh", FAKE)]);
-    let fault = starter("mute", environment.within(Duration::from_secs(1))).start(&request(&place, 1));
-    assert!(matches!(fault, Err(StarterFault::Silent { .. })), "{fault:?}");
+    let fault = launcher("mute", environment.within(Duration::from_secs(1))).start(&request(&place, 1));
+    assert!(matches!(fault, Err(LauncherFault::Silent { .. })), "{fault:?}");
     assert_eq!(fs::read_to_string(place.path().join("hosts")).expect("it was asked"), "mute\n");
 }
 
 #[test]
 fn a_host_without_the_program_or_the_spool_says_so() {
     let (place, environment) = fakes(&[("ssh", FAKE)]);
-    let mut ssh = starter("a", environment);
+    let mut ssh = launcher("a", environment);
     let without_program = WorkerRequest { program: "/nowhere/mh".into(), ..request(&place, 1) };
     let said = ssh.start(&without_program).expect_err("not there").to_string();
     assert_eq!(said, "ssh a: there is no program '/nowhere/mh'");
@@ -115,7 +115,7 @@ fn a_host_without_the_program_or_the_spool_says_so() {
 #[test]
 fn later_workers_go_to_the_hosts_behind() {
     let (place, environment) = fakes(&[("ssh", FAKE)]);
-    let ssh = starter("a,b,c", environment);
+    let ssh = launcher("a,b,c", environment);
     let of = |first, workers| {
         let request = WorkerRequest { first, ..request(&place, workers) };
         ssh.hosts_of(&request).iter().map(|(number, host)| format!("{number}{host}")).collect::<Vec<_>>().join(" ")
@@ -126,7 +126,7 @@ fn later_workers_go_to_the_hosts_behind() {
 #[test]
 fn an_id_with_an_option_in_it_starts_no_program() {
     let (place, environment) = fakes(&[("ssh", FAKE)]);
-    starter("a", environment).end("-oProxyCommand=x:1@2").expect("there is nobody");
+    launcher("a", environment).end("-oProxyCommand=x:1@2").expect("there is nobody");
     assert!(!place.path().join("hosts").exists());
 }
 
@@ -135,7 +135,7 @@ fn a_process_that_goes_on_is_named() {
     let deaf = "#!/bin/sh\ntrap '' TERM\necho\nwhile :; do sleep 1; done\n";
     let (place, environment) = fakes(&[("ssh", FAKE)]);
     place.file("deaf", deaf).mode("deaf", 0o755);
-    let mut ssh = starter("a", environment);
+    let mut ssh = launcher("a", environment);
     let request = WorkerRequest { program: place.path().join("deaf"), ..request(&place, 1) };
     let started = ssh.start(&request).expect("it starts");
     read_when_it_is_there(&request.spool.join("log/0"));

@@ -5,7 +5,7 @@ mod answers;
 mod submission;
 
 use super::command::{EngineCommand, EngineEnvironment};
-use super::{EngineLimits, EngineState, StartedWorkers, Starter, StarterFault, WorkerRequest};
+use super::{EngineLimits, EngineState, Launcher, LauncherFault, StartedWorkers, WorkerRequest};
 use std::time::{Duration, SystemTime};
 
 /// LIMIT: a submission may be slow where much is submitted, and is not repeated: the first one may have been taken.
@@ -16,12 +16,12 @@ const NEVER: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// Starts workers by Slurm.
 #[derive(Debug)]
-pub struct SlurmStarter {
+pub struct SlurmLauncher {
     partition: Option<String>,
     environment: EngineEnvironment,
 }
 
-impl SlurmStarter {
+impl SlurmLauncher {
     /// In a partition, else where Slurm puts jobs that name none.
     pub fn new(partition: Option<String>, environment: EngineEnvironment) -> Self {
         // Ids of elements are not to be cut in lists, and times are to be numbers.
@@ -50,19 +50,19 @@ impl SlurmStarter {
     }
 
     /// Submits so many; the id of the array.
-    fn submit(&self, request: &WorkerRequest, workers: u32) -> Result<String, StarterFault> {
+    fn submit(&self, request: &WorkerRequest, workers: u32) -> Result<String, LauncherFault> {
         let answer = self.submission(request, workers).once_within(SUBMIT_LIMIT).answer(&self.environment);
         let fault = match answer {
             Ok(answer) => match answers::submitted(&answer.text()) {
                 Some(id) => return Ok(id),
-                None => StarterFault::Refused { command: "sbatch".to_owned(), said: answer.said() },
+                None => LauncherFault::Refused { command: "sbatch".to_owned(), said: answer.said() },
             },
             Err(fault) => fault,
         };
         // Without an answer it may have been taken all the same.
         let is_open = match &fault {
-            StarterFault::Silent { .. } => true,
-            StarterFault::Refused { said, .. } => answers::says_that_time_was_up(said),
+            LauncherFault::Silent { .. } => true,
+            LauncherFault::Refused { said, .. } => answers::says_that_time_was_up(said),
             _ => false,
         };
         let found = if is_open { self.submitted_already(request)? } else { None };
@@ -70,7 +70,7 @@ impl SlurmStarter {
     }
 
     /// The array that was made of this very request, if there is one.
-    fn submitted_already(&self, request: &WorkerRequest) -> Result<Option<String>, StarterFault> {
+    fn submitted_already(&self, request: &WorkerRequest) -> Result<Option<String>, LauncherFault> {
         let user = rustix::process::geteuid().as_raw();
         let command = EngineCommand::new(NAME, "squeue").args(["-h", "-o", "%F|%k"]);
         let answer = command.args([format!("--user={user}")]).answer(&self.environment)?;
@@ -78,7 +78,7 @@ impl SlurmStarter {
     }
 
     /// Slurm's estimate of how long the smallest of jobs would wait.
-    fn queue(&self) -> Result<Option<Duration>, StarterFault> {
+    fn queue(&self) -> Result<Option<Duration>, LauncherFault> {
         let command = EngineCommand::new(NAME, "sbatch").label("sbatch --test-only".to_owned());
         let command = command.args(["--test-only", "--nodes=1"]).args(self.in_partition()).args(["--wrap", "true"]);
         let answer = command.ask(&self.environment)?;
@@ -90,19 +90,19 @@ impl SlurmStarter {
 
 const NAME: &str = "Slurm";
 
-impl Starter for SlurmStarter {
+impl Launcher for SlurmLauncher {
     fn name(&self) -> &'static str {
         "slurm"
     }
 
-    fn limits(&mut self) -> Result<EngineLimits, StarterFault> {
+    fn limits(&mut self) -> Result<EngineLimits, LauncherFault> {
         let queue = self.queue()?;
         let settings = EngineCommand::new(NAME, "scontrol").args(["show", "config"]).answer(&self.environment)?;
         // All partitions, hidden ones included, one line for nodes that are alike.
         let sinfo = EngineCommand::new(NAME, "sinfo").args(["-h", "-a", "-e", "-o", "%P|%D|%c|%t"]);
         let answer = sinfo.answer(&self.environment)?;
         let nodes = answers::nodes(&answer.text(), self.partition.as_deref())
-            .map_err(|said| StarterFault::Refused { command: "sinfo".to_owned(), said })?;
+            .map_err(|said| LauncherFault::Refused { command: "sinfo".to_owned(), said })?;
         let workers_max = answers::setting(&settings.text(), "MaxArraySize");
         Ok(EngineLimits { workers_max, nodes: Some(nodes.count), cores: nodes.cores, queue })
     }
@@ -112,12 +112,12 @@ impl Starter for SlurmStarter {
     }
 
     /// Half as many at a time, until Slurm takes the array.
-    fn start(&mut self, request: &WorkerRequest) -> Result<StartedWorkers, StarterFault> {
+    fn start(&mut self, request: &WorkerRequest) -> Result<StartedWorkers, LauncherFault> {
         let (mut workers, mut refused) = (request.workers.max(1), None);
         loop {
             match self.submit(request, workers) {
                 Ok(id) => return Ok(StartedWorkers { id, workers, refused }),
-                Err(StarterFault::Refused { said, .. }) if workers > 1 && answers::says_too_many(&said) => {
+                Err(LauncherFault::Refused { said, .. }) if workers > 1 && answers::says_too_many(&said) => {
                     refused = Some(said);
                     workers /= 2;
                 }
@@ -126,20 +126,20 @@ impl Starter for SlurmStarter {
         }
     }
 
-    fn look(&mut self, id: &str) -> Result<EngineState, StarterFault> {
+    fn look(&mut self, id: &str) -> Result<EngineState, LauncherFault> {
         let (command, number) = self.about("squeue", id);
         let command = command.args(["-h", "-t", "all", "-o", "%i|%T|%N|%r", "-j", &number]);
         match command.answer(&self.environment) {
             Ok(answer) => Ok(answers::state(&answer.text())),
-            Err(StarterFault::Refused { said, .. }) if answers::says_forgotten(&said) => Ok(EngineState::default()),
+            Err(LauncherFault::Refused { said, .. }) if answers::says_forgotten(&said) => Ok(EngineState::default()),
             Err(fault) => Err(fault),
         }
     }
 
-    fn end(&mut self, id: &str) -> Result<(), StarterFault> {
+    fn end(&mut self, id: &str) -> Result<(), LauncherFault> {
         let (command, number) = self.about("scancel", id);
         match command.args([number]).answer(&self.environment) {
-            Err(StarterFault::Refused { said, .. }) if answers::says_forgotten(&said) => Ok(()),
+            Err(LauncherFault::Refused { said, .. }) if answers::says_forgotten(&said) => Ok(()),
             answer => answer.map(|_| ()),
         }
     }

@@ -1,10 +1,10 @@
-//! This machine as an engine: each worker is a process that outlives its starter. They share the machine's cores as any runs of `mh` do.
+//! This machine as an engine: each worker is a process that outlives its launcher. They share the machine's cores as any runs of `mh` do.
 //! An id names this start of this machine, so that the same PIDs elsewhere, or after it was switched off, are nobody's.
 
 use super::command::EngineEnvironment;
 use super::worker_command::{log, words};
 use super::worker_process::{self, WorkerProcess};
-use super::{EngineLimits, EngineState, StartedWorkers, Starter, StarterFault, WorkerRequest};
+use super::{EngineLimits, EngineState, Launcher, LauncherFault, StartedWorkers, WorkerRequest};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -16,13 +16,13 @@ const END_LIMIT: Duration = Duration::from_secs(10);
 
 /// Starts workers here.
 #[derive(Debug)]
-pub struct LocalStarter {
+pub struct LocalLauncher {
     environment: EngineEnvironment,
     /// Those that may have to be reaped.
     children: Vec<Child>,
 }
 
-impl LocalStarter {
+impl LocalLauncher {
     /// Workers get the variables of `environment`.
     pub fn new(environment: EngineEnvironment) -> Self {
         Self { environment, children: Vec::new() }
@@ -47,12 +47,12 @@ impl LocalStarter {
     }
 }
 
-impl Starter for LocalStarter {
+impl Launcher for LocalLauncher {
     fn name(&self) -> &'static str {
         "local"
     }
 
-    fn limits(&mut self) -> Result<EngineLimits, StarterFault> {
+    fn limits(&mut self) -> Result<EngineLimits, LauncherFault> {
         let cores = std::thread::available_parallelism().ok().and_then(|cores| u32::try_from(cores.get()).ok());
         Ok(EngineLimits { workers_max: None, nodes: Some(1), cores, queue: Some(Duration::ZERO) })
     }
@@ -63,8 +63,8 @@ impl Starter for LocalStarter {
         super::worker_command::quoted(&words).to_string_lossy().into_owned()
     }
 
-    fn start(&mut self, request: &WorkerRequest) -> Result<StartedWorkers, StarterFault> {
-        let run = |cause| StarterFault::Run { command: request.program.display().to_string(), cause };
+    fn start(&mut self, request: &WorkerRequest) -> Result<StartedWorkers, LauncherFault> {
+        let run = |cause| LauncherFault::Run { command: request.program.display().to_string(), cause };
         let boot = boot_id().map_err(run)?;
         let (mut processes, mut refused) = (Vec::new(), None);
         for number in (request.first..).take(request.workers.max(1) as usize) {
@@ -81,7 +81,7 @@ impl Starter for LocalStarter {
         Ok(StartedWorkers { id: format!("{boot}:{}", processes.join(",")), workers, refused })
     }
 
-    fn look(&mut self, id: &str) -> Result<EngineState, StarterFault> {
+    fn look(&mut self, id: &str) -> Result<EngineState, LauncherFault> {
         self.reap();
         let Some(processes) = of_this_boot(id)? else {
             let lost = Some("the workers were started on another machine, or before this one was restarted".to_owned());
@@ -91,8 +91,8 @@ impl Starter for LocalStarter {
         Ok(EngineState { running: u32::try_from(running).unwrap_or(u32::MAX), ..EngineState::default() })
     }
 
-    fn end(&mut self, id: &str) -> Result<(), StarterFault> {
-        let refused = |command: String, said: String| Err(StarterFault::Refused { command, said });
+    fn end(&mut self, id: &str) -> Result<(), LauncherFault> {
+        let refused = |command: String, said: String| Err(LauncherFault::Refused { command, said });
         let Some(processes) = of_this_boot(id)? else {
             return refused("kill".to_owned(), "the workers were started on another machine".to_owned());
         };
@@ -110,8 +110,8 @@ fn boot_id() -> io::Result<String> {
 }
 
 /// The processes of an id; none where it is another machine's.
-fn of_this_boot(id: &str) -> Result<Option<Vec<WorkerProcess>>, StarterFault> {
-    let run = |cause| StarterFault::Run { command: "look for workers".to_owned(), cause };
+fn of_this_boot(id: &str) -> Result<Option<Vec<WorkerProcess>>, LauncherFault> {
+    let run = |cause| LauncherFault::Run { command: "look for workers".to_owned(), cause };
     let Some((boot, processes)) = id.split_once(':') else { return Ok(None) };
     if boot != boot_id().map_err(run)? {
         return Ok(None);

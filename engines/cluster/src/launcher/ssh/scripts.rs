@@ -1,9 +1,9 @@
 //! Scripts for a POSIX shell on a host, and their answers. Each is a function called in its last line, so that one whose end was lost on
 //! the way does nothing. Answers are lines that begin with a word of ours: login shells may print others before them.
 
-use crate::starter::WorkerRequest;
-use crate::starter::worker_command::{log, quoted, words};
-use crate::starter::worker_process::WorkerProcess;
+use crate::launcher::WorkerRequest;
+use crate::launcher::worker_command::{log, quoted, words};
+use crate::launcher::worker_process::WorkerProcess;
 use std::ffi::OsString;
 
 /// LIMIT: tenths of a second for a worker to end its jobs.

@@ -1,7 +1,7 @@
-//! Against programs of our own under Slurm's names. What the real ones say is in this crate's tests of starters.
+//! Against programs of our own under Slurm's names. What the real ones say is in this crate's tests of launchers.
 
 use super::*;
-use crate::starter::command::tests::fakes;
+use crate::launcher::command::tests::fakes;
 use std::fs;
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ fn an_array_that_is_too_large_is_halved() {
         "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user size)",
     ] {
         let (place, environment) = fakes(&[("sbatch", &sbatch_for_three(words))]);
-        let started = SlurmStarter::new(None, environment).start(&request(20)).expect("it takes some");
+        let started = SlurmLauncher::new(None, environment).start(&request(20)).expect("it takes some");
         assert_eq!(started, StartedWorkers { id: "77".to_owned(), workers: 2, refused: Some(words.to_owned()) });
         assert_eq!(fs::read_to_string(place.path().join("asked")).expect("asked"), "19\n9\n4\n1\n");
     }
@@ -45,7 +45,7 @@ fn an_array_that_is_too_large_is_halved() {
 #[test]
 fn other_refusals_are_final_and_have_slurms_words() {
     let (place, environment) = fakes(&[("sbatch", &sbatch_for_three("sbatch: error: Invalid account"))]);
-    let fault = SlurmStarter::new(None, environment).start(&request(20)).expect_err("it takes none");
+    let fault = SlurmLauncher::new(None, environment).start(&request(20)).expect_err("it takes none");
     assert_eq!(fault.to_string(), "sbatch --array=0-19: sbatch: error: Invalid account");
     assert_eq!(fs::read_to_string(place.path().join("asked")).expect("asked"), "19\n");
 }
@@ -56,7 +56,7 @@ fn a_submission_whose_answer_was_lost_is_found_and_not_repeated() {
                   sleep 1000";
     let squeue = "echo '54|mh r1 0'; cat \"${0%/*}/taken\"";
     let (place, environment) = fakes(&[("sbatch", sbatch), ("squeue", squeue)]);
-    let started = SlurmStarter::new(None, environment.within(Duration::from_secs(1))).start(&request(3));
+    let started = SlurmLauncher::new(None, environment.within(Duration::from_secs(1))).start(&request(3));
     assert_eq!(started.expect("it was taken"), StartedWorkers { id: "55".to_owned(), workers: 3, refused: None });
     assert_eq!(fs::read_to_string(place.path().join("taken")).expect("taken"), "55|mh r1 4\n");
 }
@@ -64,15 +64,15 @@ fn a_submission_whose_answer_was_lost_is_found_and_not_repeated() {
 #[test]
 fn a_submission_that_nobody_took_is_silent() {
     let (_place, environment) = fakes(&[("sbatch", "sleep 1000"), ("squeue", "echo '54|(null)'")]);
-    let fault = SlurmStarter::new(None, environment.within(Duration::from_secs(1))).start(&request(3));
-    assert!(matches!(fault, Err(StarterFault::Silent { .. })), "{fault:?}");
+    let fault = SlurmLauncher::new(None, environment.within(Duration::from_secs(1))).start(&request(3));
+    assert!(matches!(fault, Err(LauncherFault::Silent { .. })), "{fault:?}");
 }
 
 #[test]
 fn an_squeue_that_hangs_says_nothing_about_workers() {
     let (place, environment) = fakes(&[("squeue", "echo x >> \"${0%/*}/asked\"; sleep 1000")]);
-    let fault = SlurmStarter::new(None, environment.within(Duration::from_millis(300))).look("12");
-    assert!(matches!(fault, Err(StarterFault::Silent { .. })), "{fault:?}");
+    let fault = SlurmLauncher::new(None, environment.within(Duration::from_millis(300))).look("12");
+    assert!(matches!(fault, Err(LauncherFault::Silent { .. })), "{fault:?}");
     assert_eq!(fs::read_to_string(place.path().join("asked")).expect("asked").lines().count(), 3);
 }
 
@@ -80,7 +80,7 @@ fn an_squeue_that_hangs_says_nothing_about_workers() {
 fn forgotten_workers_are_gone_and_a_controller_out_of_reach_is_a_fault() {
     let look = |squeue: &str| {
         let (_place, environment) = fakes(&[("squeue", squeue)]);
-        SlurmStarter::new(None, environment).look("12").map_err(|fault| fault.to_string())
+        SlurmLauncher::new(None, environment).look("12").map_err(|fault| fault.to_string())
     };
     let forgotten = look("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
     assert_eq!(forgotten, Ok(EngineState::default()));
@@ -93,7 +93,7 @@ fn forgotten_workers_are_gone_and_a_controller_out_of_reach_is_a_fault() {
 fn a_job_of_another_cluster_is_asked_for_there() {
     let note = "echo \"$@\" >> \"${0%/*}/asked\"";
     let (place, environment) = fakes(&[("squeue", note), ("scancel", note)]);
-    let mut slurm = SlurmStarter::new(None, environment);
+    let mut slurm = SlurmLauncher::new(None, environment);
     slurm.look("12;east").expect("it answers");
     slurm.end("12;east").expect("it answers");
     let asked = fs::read_to_string(place.path().join("asked")).expect("asked");
@@ -103,7 +103,7 @@ fn a_job_of_another_cluster_is_asked_for_there() {
 #[test]
 fn without_slurm_the_program_is_named() {
     let environment = EngineEnvironment::new("/nowhere".as_ref(), []);
-    let mut slurm = SlurmStarter::new(None, environment);
+    let mut slurm = SlurmLauncher::new(None, environment);
     let said = "Slurm was not found: there is no 'sbatch' on PATH";
     assert_eq!(slurm.limits().expect_err("not there").to_string(), said);
     assert_eq!(slurm.start(&request(1)).expect_err("not there").to_string(), said);
@@ -111,7 +111,7 @@ fn without_slurm_the_program_is_named() {
 
 #[test]
 fn the_command_is_shown_as_it_can_be_typed() {
-    let slurm = SlurmStarter::new(Some("long".to_owned()), EngineEnvironment::new("/nowhere".as_ref(), []));
+    let slurm = SlurmLauncher::new(Some("long".to_owned()), EngineEnvironment::new("/nowhere".as_ref(), []));
     let shown = "sbatch --parsable --array=0-2 '--job-name=mh xjobs' '--comment=mh r1 4' --nodes=1 --ntasks=1 --cpus-per-task=2 \
                  --time=1:00:00 --requeue --open-mode=append --output=/scratch/spool/log/slurm-%A_%a \
                  --partition=long --qos=long --wrap 'number=$((4 + ${SLURM_ARRAY_TASK_ID:-0}))\n\

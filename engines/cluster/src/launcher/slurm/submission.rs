@@ -1,7 +1,7 @@
 //! What sbatch is given.
 
-use crate::starter::WorkerRequest;
-use crate::starter::worker_command::{log_directory, quoted, words};
+use crate::launcher::WorkerRequest;
+use crate::launcher::worker_command::{log_directory, quoted, words};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;

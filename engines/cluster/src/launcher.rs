@@ -9,9 +9,9 @@ mod worker_command;
 mod worker_process;
 
 pub use command::EngineEnvironment;
-pub use local::LocalStarter;
-pub use slurm::SlurmStarter;
-pub use ssh::{SshHost, SshStarter};
+pub use local::LocalLauncher;
+pub use slurm::SlurmLauncher;
+pub use ssh::{SshHost, SshLauncher};
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -79,7 +79,7 @@ pub struct EngineState {
 
 /// Why an engine could not be used.
 #[derive(Debug, thiserror::Error)]
-pub enum StarterFault {
+pub enum LauncherFault {
     /// Its command is not on PATH.
     #[error("{engine} was not found: there is no '{looked_for}' on PATH")]
     NotFound {
@@ -124,7 +124,7 @@ pub enum StarterFault {
 }
 
 /// An engine that starts workers. Each call may take as long as the engine's command, which is ended after a time of its own.
-pub trait Starter: Send {
+pub trait Launcher: Send {
     /// What it is called: `slurm`, `ssh`, `local`.
     fn name(&self) -> &'static str;
 
@@ -132,7 +132,7 @@ pub trait Starter: Send {
     ///
     /// # Errors
     /// When there is no such engine here, or it does not answer.
-    fn limits(&mut self) -> Result<EngineLimits, StarterFault>;
+    fn limits(&mut self) -> Result<EngineLimits, LauncherFault>;
 
     /// Whether `look` hears of ends: if not, whoever asks has to go by signs of life.
     fn sees_ends(&self) -> bool {
@@ -146,17 +146,17 @@ pub trait Starter: Send {
     ///
     /// # Errors
     /// When it took none.
-    fn start(&mut self, request: &WorkerRequest) -> Result<StartedWorkers, StarterFault>;
+    fn start(&mut self, request: &WorkerRequest) -> Result<StartedWorkers, LauncherFault>;
 
     /// How they stand. Those that it has forgotten are neither pending nor running.
     ///
     /// # Errors
     /// When it does not answer: that says nothing about the workers.
-    fn look(&mut self, id: &str) -> Result<EngineState, StarterFault>;
+    fn look(&mut self, id: &str) -> Result<EngineState, LauncherFault>;
 
     /// Ends them all, jobs included.
     ///
     /// # Errors
     /// When it does not answer or refuses.
-    fn end(&mut self, id: &str) -> Result<(), StarterFault>;
+    fn end(&mut self, id: &str) -> Result<(), LauncherFault>;
 }

@@ -1,6 +1,6 @@
-//! What Slurm's programs print. Every text here is checked against the real ones by this crate's tests of starters.
+//! What Slurm's programs print. Every text here is checked against the real ones by this crate's tests of launchers.
 
-use crate::starter::EngineState;
+use crate::launcher::EngineState;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

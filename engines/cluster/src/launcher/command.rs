@@ -1,7 +1,7 @@
 //! The commands of engines: found on a PATH that the caller gives, run without a terminal, with a limit of time and of output. One that
 //! hangs is killed with what it has started. Decides nothing about their answers.
 
-use super::StarterFault;
+use super::LauncherFault;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -145,14 +145,14 @@ impl EngineCommand {
     }
 
     /// Runs it until it answers. Whether it agreed is in the answer.
-    pub(super) fn ask(&self, environment: &EngineEnvironment) -> Result<EngineAnswer, StarterFault> {
-        let not_found = || StarterFault::NotFound { engine: self.engine, looked_for: self.program };
+    pub(super) fn ask(&self, environment: &EngineEnvironment) -> Result<EngineAnswer, LauncherFault> {
+        let not_found = || LauncherFault::NotFound { engine: self.engine, looked_for: self.program };
         let program = environment.find(self.program).ok_or_else(not_found)?;
         let limit = environment.limit.unwrap_or(self.limit);
         let mut said = Vec::new();
         for _ in 0..self.attempts {
             let ran = self.run(&program, environment, limit);
-            let cause = |cause| StarterFault::Run { command: self.label.clone(), cause };
+            let cause = |cause| LauncherFault::Run { command: self.label.clone(), cause };
             let (status, stdout, stderr) = ran.map_err(cause)?;
             let label = self.label.clone();
             match status {
@@ -161,13 +161,13 @@ impl EngineCommand {
             }
         }
         Err(match words(&said) {
-            said if said.is_empty() => StarterFault::Silent { command: self.label.clone(), after: limit },
-            said => StarterFault::Refused { command: self.label.clone(), said },
+            said if said.is_empty() => LauncherFault::Silent { command: self.label.clone(), after: limit },
+            said => LauncherFault::Refused { command: self.label.clone(), said },
         })
     }
 
     /// As [`Self::ask`]; an answer that is a refusal is a fault.
-    pub(super) fn answer(&self, environment: &EngineEnvironment) -> Result<EngineAnswer, StarterFault> {
+    pub(super) fn answer(&self, environment: &EngineEnvironment) -> Result<EngineAnswer, LauncherFault> {
         self.ask(environment)?.agreed()
     }
 
@@ -196,7 +196,7 @@ impl EngineCommand {
 
 impl EngineAnswer {
     /// Itself where the command ended with success.
-    pub(super) fn agreed(self) -> Result<Self, StarterFault> {
+    pub(super) fn agreed(self) -> Result<Self, LauncherFault> {
         match (self.status.success(), self.stdout.len() > OUTPUT_MAX) {
             (true, false) => Ok(self),
             (true, true) => Err(self.refused(format!("its output is longer than {} MiB", OUTPUT_MAX >> 20))),
@@ -207,8 +207,8 @@ impl EngineAnswer {
         }
     }
 
-    fn refused(self, said: String) -> StarterFault {
-        StarterFault::Refused { command: self.label, said }
+    fn refused(self, said: String) -> LauncherFault {
+        LauncherFault::Refused { command: self.label, said }
     }
 
     /// Its words: what it printed about an error, else what it printed, else how it ended.
@@ -344,7 +344,7 @@ pub(super) mod tests {
         let script = format!("#!/bin/sh\necho $$ >> '{}'; sleep 1000 & sleep 1000", asked.display());
         place.file("engine-fake", script).mode("engine-fake", 0o755);
         let fault = command.ask(&environment.within(Duration::from_millis(200))).expect_err("it hangs");
-        assert!(matches!(fault, StarterFault::Silent { .. }), "{fault}");
+        assert!(matches!(fault, LauncherFault::Silent { .. }), "{fault}");
         let pids = fs::read_to_string(asked).expect("it was asked");
         assert_eq!(pids.lines().count(), 3);
         for pid in pids.lines() {
