@@ -196,7 +196,7 @@ fn a_submitter_that_is_gone_is_replaced_by_one_that_attaches() {
     let ends =
         String::from_utf8(place.read("j")).expect("text").lines().filter(|line| line.contains("\"outcome\"")).count();
     assert_eq!(ends, 50);
-    assert!(said(&xjobs(&place, &["--attach", "nothing"], "")).contains("could not find 'nothing'"));
+    assert!(said(&xjobs(&place, &["--attach", "nothing"], "")).contains("it has no run.json"));
 }
 
 #[test]

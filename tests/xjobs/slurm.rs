@@ -367,7 +367,7 @@ fn a_spool_that_a_node_does_not_see_is_reported_and_nothing_runs_there() {
     place.write("hidden/list", "");
     let hidden = Some((2, place.path("hidden")));
     let Some(site) = Site::at(place, &SlurmOptions { hidden, ..SlurmOptions::default() }) else { return };
-    let script = "echo $1 >> log; sleep 0.2; echo $SLURMD_NODENAME";
+    let script = "echo $1 >> log; sleep 0.4; echo $SLURMD_NODENAME";
     let job = ["sh", "-c", script, "sh"];
     let one = site.run(&[&["--nodes", "2", "--cores", "1", "--spool", "hidden/s"], &job[..]].concat(), &numbers(20));
     assert_eq!((stdout(&one), one.exit), ("n1\n".repeat(20), Exit::Code(0)), "{}", said(&one));

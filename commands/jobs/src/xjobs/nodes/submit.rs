@@ -152,8 +152,21 @@ fn prepare(context: &Context, args: &XjobsArgs, job: &mut Job, target: &NodeTarg
 
 /// The typed words that make a run what it is: not those that say where it runs, or what is shown of it.
 fn words_of_the_run(context: &Context, args: &XjobsArgs) -> Vec<OsString> {
-    const WITH_VALUE: [&str; 8] =
-        ["--on", "--nodes", "--cores", "--time", "--engine-args", "--spool", "--lease", "--journal"];
+    // The list counts as it was read.
+    const WITH_VALUE: [&str; 12] = [
+        "--on",
+        "--nodes",
+        "--cores",
+        "--time",
+        "--engine-args",
+        "--spool",
+        "--lease",
+        "--journal",
+        "-s",
+        "--script",
+        "-a",
+        "--arg-file",
+    ];
     const ALONE: [&str; 9] =
         ["--plain", "--bar", "--report", "-k", "--keep-order", "-t", "--resume", "--resume-failed", "--explain"];
     let options = context.words.len().saturating_sub(args.utility.len());

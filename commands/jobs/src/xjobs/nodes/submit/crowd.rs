@@ -53,7 +53,8 @@ pub struct WorkerCrowd {
     in_vain: u32,
     was_silent: bool,
     is_cancelled: bool,
-    has_told_losses: bool,
+    /// How workers have gone that did not end well, as far as it was told.
+    lost: Option<String>,
 }
 
 impl WorkerCrowd {
@@ -81,7 +82,7 @@ impl WorkerCrowd {
             in_vain: 0,
             was_silent: false,
             is_cancelled: false,
-            has_told_losses: false,
+            lost: None,
         }
     }
 
@@ -139,10 +140,10 @@ impl WorkerCrowd {
         };
         self.was_silent = false;
         tally.pending.store(u64::from(state.pending), Ordering::Relaxed);
-        if let Some(lost) = state.lost.as_ref().filter(|_| !is_ending && !self.has_told_losses) {
-            self.has_told_losses = true;
+        if let Some(lost) = state.lost.as_ref().filter(|_| !is_ending && self.lost.is_none()) {
             context.messages.warning(NAME, &format!("workers have gone: {lost}; others do their work"), &[]);
         }
+        self.lost = state.lost.clone().or(self.lost.take());
         if !self.sees_ends && !have_ended(gatherer) && self.started.elapsed() < self.lease {
             // They may not have come to their first sign of life.
             return true;
@@ -153,7 +154,7 @@ impl WorkerCrowd {
         if is_ending {
             return false;
         }
-        self.follow(context, gatherer.left(), &state)
+        self.follow(context, gatherer.left())
     }
 
     /// Asks the engine, if it is time.
@@ -177,11 +178,11 @@ impl WorkerCrowd {
     }
 
     /// All have gone, and work is left.
-    fn follow(&mut self, context: &Context, left: u32, state: &EngineState) -> bool {
+    fn follow(&mut self, context: &Context, left: u32) -> bool {
         let has_done_something = self.left.is_none_or(|before| left < before);
         self.in_vain = if has_done_something { 0 } else { self.in_vain + 1 };
         if self.in_vain > IN_VAIN_MAX {
-            let reason = state.lost.as_deref().map(|lost| format!(" ({lost})")).unwrap_or_default();
+            let reason = self.lost.as_deref().map(|lost| format!(" ({lost})")).unwrap_or_default();
             let spool = &self.request.spool;
             let logged = last_words(&spool.join("log")).map(|log| format!("the last log says: {log}"));
             let hint = why_not_written(spool).or_else(|| why_unseen(spool)).or(logged);
