@@ -21,7 +21,7 @@ use crew::tally::Tally;
 use files::staged_file::Unfinished;
 use parking_lot::Mutex;
 use std::fs::File;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -37,6 +37,8 @@ pub struct Compression<'a> {
     pub format: &'static dyn Format,
     /// How to encode.
     pub options: EncodeOptions,
+    /// Of each input, which is a file, these bytes alone; [`crate::joining`] puts such parts together.
+    pub part: Option<Range<u64>>,
     /// What each compressed file tells of the uncompressed one, where its format has room for it.
     pub tells_origin: Tells,
     /// Chooses each chunk's level instead of `options`, so that a producer need not wait.
@@ -97,6 +99,8 @@ pub struct CompressSource {
     file: Arc<File>,
     /// Where it began: not at 0 where standard input is a file that was read before.
     began: u64,
+    /// What stands behind its end is not read.
+    is_part: bool,
     reading: Reading,
     wake: Arc<sys::wake::Wake>,
     any_chunk: bool,
@@ -206,7 +210,12 @@ impl Stages for Compression<'_> {
         check_not_the_same(&input, &lane.output)?;
         let output = OutputEnd::open(lane, &input, self.unfinished)?;
         let one_unit = self.format.stream_encoder(&options_of(&self.options, lane, &input))?;
-        let (reading, by) = match input.extent {
+        let extent = match (&self.part, input.extent) {
+            (Some(part), Some(_)) => Some(ReadExtent { from: part.start, end: part.end }),
+            (Some(_), None) => return Err(CodecError::NotAFile),
+            (None, extent) => extent,
+        };
+        let (reading, by) = match extent {
             Some(extent) => (Reading::AtOffsets(extent), By::Workers),
             None => (Reading::Stream { position: 0 }, By::OwnThread),
         };
@@ -228,7 +237,8 @@ impl Stages for Compression<'_> {
                 is_short: false,
                 is_flushed: false,
                 file: input.file,
-                began: input.extent.map_or(0, |extent| extent.from),
+                began: extent.map_or(0, |extent| extent.from),
+                is_part: self.part.is_some(),
                 reading,
                 wake: input.wake,
                 any_chunk: false,
@@ -529,6 +539,7 @@ impl CompressSource {
                 extent.from += count as u64;
                 Ok(count)
             }
+            Reading::AtOffsets(_) if self.is_part => Ok(0),
             // The file is read to the end that it had. It may have grown (a log), or it never told its size (/proc).
             Reading::AtOffsets(extent) => {
                 let offset = extent.from;
@@ -595,6 +606,7 @@ mod tests {
             one_output: false,
             format: registry::formats()[0],
             options: EncodeOptions::new(1, UnitLayout::ParallelUnits),
+            part: None,
             tells_origin: Tells::default(),
             keep_up: None,
             passing: None,

@@ -15,13 +15,19 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use sys::at_offset::{report_late_errors, write_all_at};
+use sys::at_offset::{read_full_at, report_late_errors, write_all_at};
 use sys::pipe_end::{Kind, appends, kind_of, widen, write_all};
 use sys::standard_streams::input_was_closed;
 use sys::wake::Wake;
 
 /// What pipes are asked to hold; the kernel's default is 64 KiB, a sixteenth of our reads.
 const PIPE_BYTES: usize = 1 << 20;
+
+/// LIMIT: what a step of copying within the kernel moves: a signal waits for it.
+const IN_KERNEL_BYTES: usize = 64 << 20;
+
+/// LIMIT: what is read at once where the kernel cannot copy.
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// An open input.
 pub(crate) struct InputEnd {
@@ -267,6 +273,35 @@ impl OutputEnd {
         Ok(())
     }
 
+    /// Writes the next `bytes` of a file to their place: within the kernel, if it can.
+    pub fn write_from(&self, source: &File, bytes: u64, spot: OutputSpot) -> Result<(), CodecError> {
+        let mut from = 0;
+        if let Destination::Staged { staged, .. } = &self.destination {
+            let mut at = spot.at;
+            while from < bytes {
+                let count = usize::try_from(bytes - from).unwrap_or(usize::MAX).min(IN_KERNEL_BYTES);
+                match rustix::fs::copy_file_range(source, Some(&mut from), staged.file(), Some(&mut at), count) {
+                    Err(rustix::io::Errno::INTR) => {}
+                    Ok(copied) if copied > 0 => {}
+                    // Not for this pair of file systems; reading and writing reports a real error.
+                    _ => break,
+                }
+            }
+            self.note_written(spot.behind(from));
+        }
+        let mut buffer = vec![0; usize::try_from(bytes - from).unwrap_or(usize::MAX).min(BUFFER_BYTES)];
+        while from < bytes {
+            let room = usize::try_from(bytes - from).unwrap_or(usize::MAX).min(buffer.len());
+            let read = read_full_at(source, &mut buffer[..room], from);
+            let read_error = |cause| CodecError::Read { offset: from, cause };
+            match read.map_err(read_error)? {
+                0 => return Err(read_error(io::ErrorKind::UnexpectedEof.into())),
+                read => self.write(&buffer[..read], spot.behind(from)).map(|()| from += read as u64)?,
+            }
+        }
+        Ok(())
+    }
+
     fn note_written(&self, end: OutputSpot) {
         // ORDER: plain maxima; whoever reads them has closed the lane, behind the pipeline's lock.
         self.written.fetch_max(end.offset, Ordering::Relaxed);
@@ -401,7 +436,7 @@ fn sync_name(path: &Path) -> io::Result<()> {
 }
 
 /// Removes the source if asked, and if its name still means the file that was read.
-fn remove_source(lane: &Lane, input: &File) -> Result<(), CodecError> {
+pub(crate) fn remove_source(lane: &Lane, input: &File) -> Result<(), CodecError> {
     let (SourceFate::Remove, LaneInput::Path(source)) = (lane.source, &lane.input) else { return Ok(()) };
     let named = std::fs::symlink_metadata(source).map_err(CodecError::RemoveSource)?;
     if !named.is_file() && !named.is_symlink() {

@@ -113,6 +113,15 @@ pub enum CodecError {
         /// Where the first entry ends.
         offset: u64,
     },
+    /// A part of the output, made before, is not there or not as it was made.
+    #[error("cannot take up its part {}", quoted(path))]
+    Part {
+        /// The part.
+        path: PathBuf,
+        /// The kernel's answer, or what is wrong.
+        #[source]
+        cause: io::Error,
+    },
     /// The codec library refused to compress.
     #[error("the {library} library failed: {message}")]
     Library {

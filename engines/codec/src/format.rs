@@ -212,6 +212,10 @@ pub trait Format: Send + Sync {
     fn stream_encoder(&self, _options: &EncodeOptions) -> Result<Option<Box<dyn StreamEncoder>>, CodecError> {
         Ok(None)
     }
+    /// Whether units that were written one behind another into several files are, without those files' tails, the units of one file.
+    fn joins_parts(&self) -> bool {
+        false
+    }
     /// What follows the last unit.
     fn tail(&self, options: &EncodeOptions) -> Box<dyn Tail>;
     /// Bytes at the end of each encoded unit that its [`Tail`] alone needs: they are not written.
@@ -300,6 +304,15 @@ pub trait Tail: Send {
     fn unit(&mut self, compressed: &[u8], plain_bytes: u64);
     /// The bytes after the last unit.
     fn finish(&mut self) -> Vec<u8>;
+    /// The length of a tail behind so many units.
+    fn bytes_behind(&self, _units: u64) -> u64 {
+        0
+    }
+    /// All units of another file were put in their place, without `tail`, which stood behind them; false if it is none of theirs. Only formats whose
+    /// parts can be joined are asked.
+    fn take_up(&mut self, tail: &[u8], _compressed_bytes: u64, _uncompressed_bytes: u64) -> bool {
+        tail.is_empty()
+    }
 }
 
 /// A tail that is the same whatever the units are.
@@ -311,6 +324,14 @@ impl Tail for FixedTail {
 
     fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.0)
+    }
+
+    fn bytes_behind(&self, _units: u64) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn take_up(&mut self, tail: &[u8], _compressed_bytes: u64, _uncompressed_bytes: u64) -> bool {
+        tail == self.0
     }
 }
 

@@ -19,6 +19,7 @@ pub mod format;
 pub mod formats;
 mod holes;
 mod in_series;
+pub mod joining;
 pub mod keep_up;
 pub mod lane;
 pub mod list;

@@ -142,6 +142,7 @@ fn run_compress(lanes: &[Lane], way: Way, hands: usize) -> Result<(), CodecError
         keep_up: None,
         passing: None,
         options: EncodeOptions { library_threads: hands as u32, ..EncodeOptions::new(way.level, way.layout) },
+        part: None,
         tells_origin: Tells::default(),
         unfinished: &unfinished,
         on_close: &on_close,

@@ -70,6 +70,10 @@ impl Format for Bzip2 {
         Ok(Box::new(encode::StreamsEncoder::new(options.level)))
     }
 
+    fn joins_parts(&self) -> bool {
+        true
+    }
+
     fn tail(&self, _options: &EncodeOptions) -> Box<dyn Tail> {
         Box::new(FixedTail::default())
     }

@@ -82,6 +82,10 @@ impl Format for Gzip {
         })
     }
 
+    fn joins_parts(&self) -> bool {
+        true
+    }
+
     fn tail(&self, options: &EncodeOptions) -> Box<dyn Tail> {
         Box::new(match options.layout {
             UnitLayout::Bgzf => FixedTail(encode::BGZF_END.to_vec()),

@@ -74,6 +74,10 @@ impl Format for Lz4 {
         if is_legacy { container::LEGACY_MAGIC.to_vec() } else { Vec::new() }
     }
 
+    fn joins_parts(&self) -> bool {
+        true
+    }
+
     fn tail(&self, _options: &EncodeOptions) -> Box<dyn Tail> {
         Box::new(FixedTail::default())
     }

@@ -81,6 +81,10 @@ impl Format for Zstd {
         }
     }
 
+    fn joins_parts(&self) -> bool {
+        true
+    }
+
     fn tail(&self, _options: &EncodeOptions) -> Box<dyn Tail> {
         Box::new(encode::SeekTable::default())
     }

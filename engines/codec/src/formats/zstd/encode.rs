@@ -197,7 +197,10 @@ pub(super) fn seek_table_bytes(end: &[u8]) -> u64 {
     if *descriptor != 0 || *magic != SEEK_FOOTER_MAGIC.to_le_bytes() {
         return 0;
     }
-    let frames = u64::from(u32::from_le_bytes([*a, *b, *c, *d]));
+    seek_table_of(u64::from(u32::from_le_bytes([*a, *b, *c, *d])))
+}
+
+fn seek_table_of(frames: u64) -> u64 {
     (skippable::HEADER_BYTES + SEEK_FOOTER_BYTES) as u64 + 8 * frames
 }
 
@@ -215,12 +218,7 @@ const FRAMES_MAX: usize = 0x0800_0000;
 
 impl Tail for SeekTable {
     fn unit(&mut self, compressed: &[u8], plain_bytes: u64) {
-        match (u32::try_from(compressed.len()), u32::try_from(plain_bytes)) {
-            (Ok(compressed), Ok(uncompressed)) if self.frames.len() < FRAMES_MAX => {
-                self.frames.push((compressed, uncompressed))
-            }
-            _ => self.overflows = true,
-        }
+        self.add(compressed.len() as u64, plain_bytes);
     }
 
     /// A table for a single frame would tell nothing that the frame does not tell itself.
@@ -242,6 +240,40 @@ impl Tail for SeekTable {
         table.push(0);
         table.extend(SEEK_FOOTER_MAGIC.to_le_bytes());
         table
+    }
+
+    fn bytes_behind(&self, units: u64) -> u64 {
+        if units < 2 { 0 } else { seek_table_of(units) }
+    }
+
+    fn take_up(&mut self, tail: &[u8], compressed_bytes: u64, uncompressed_bytes: u64) -> bool {
+        if tail.is_empty() {
+            self.add(compressed_bytes, uncompressed_bytes);
+            return true;
+        }
+        if seek_table_bytes(tail) != tail.len() as u64 {
+            return false;
+        }
+        let (frames, _) = tail[skippable::HEADER_BYTES..tail.len() - SEEK_FOOTER_BYTES].as_chunks::<8>();
+        let (mut compressed_end, mut uncompressed_end) = (0, 0);
+        for [a, b, c, d, e, f, g, h] in frames {
+            let sizes = [[*a, *b, *c, *d], [*e, *f, *g, *h]].map(|bytes| u64::from(u32::from_le_bytes(bytes)));
+            self.add(sizes[0], sizes[1]);
+            compressed_end += sizes[0];
+            uncompressed_end += sizes[1];
+        }
+        (compressed_end, uncompressed_end) == (compressed_bytes, uncompressed_bytes)
+    }
+}
+
+impl SeekTable {
+    fn add(&mut self, compressed_bytes: u64, uncompressed_bytes: u64) {
+        match (u32::try_from(compressed_bytes), u32::try_from(uncompressed_bytes)) {
+            (Ok(compressed), Ok(uncompressed)) if self.frames.len() < FRAMES_MAX => {
+                self.frames.push((compressed, uncompressed))
+            }
+            _ => self.overflows = true,
+        }
     }
 }
 
