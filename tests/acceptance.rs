@@ -41,6 +41,7 @@ mod survive;
 mod swaps;
 mod sysstat;
 mod systime;
+mod tamp_on_nodes;
 mod tar;
 mod timers;
 mod trees;

@@ -10,6 +10,7 @@ mod list;
 mod manners;
 mod memory;
 mod names;
+mod nodes;
 mod old_names;
 mod origin;
 mod plan;
@@ -35,7 +36,7 @@ use crew::verdict::Circumstances;
 use digests::PassedDigests;
 use machine::ProcessorTime;
 use manners::{Event, Manners};
-use mh_kit::context::Context;
+use mh_kit::context::{Context, signal_failure};
 use mh_kit::entry::{Entry, Group, LinkProfile, Signals};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::progress;
@@ -45,6 +46,7 @@ use mh_kit::sharing::{self, Shared};
 use names::LeftAlone;
 use parking_lot::Mutex;
 use plan::{Direction, Job};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use terminal::{Progress, ProgressSample, Verbosity, quote};
@@ -58,7 +60,7 @@ pub const ENTRY: Entry = Entry {
     rewrite: levels::rewrite,
     link: LinkProfile { is_offered: true, ..LinkProfile::NEW },
     old_names: old_names::OLD,
-    ..Entry::new("tamp", Group::Do, Signals::TidyUp, command, run)
+    ..Entry::new("tamp", Group::Do, Signals::TidyUpLater, command, run)
 };
 
 /// Compress or decompress files and streams on all cores
@@ -206,6 +208,10 @@ pub struct TampArgs {
     #[arg(short = 'v', long, action = ArgAction::Count)]
     pub verbose: u8,
 
+    /// Other machines.
+    #[command(flatten)]
+    pub division: nodes::TampDivisionArgs,
+
     /// Hands, priority, memory, plan and report.
     #[command(flatten)]
     pub shared: SharedArgs,
@@ -276,6 +282,15 @@ fn command() -> Command {
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let mut args = TampArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    if args.division.on.is_asked() {
+        args.shared.settle(&context.settings.crew);
+        context.messages = context.terminals.messages(verbosity(&args));
+        return nodes::run(context, &args);
+    }
+    context.hold_signals().and_then(|held| held.attend()).map_err(signal_failure)?;
+    if let Some(ended) = nodes::job(context, &args) {
+        return ended;
+    }
     run_args(context, &mut args)
 }
 
@@ -305,7 +320,7 @@ fn run_args(context: &mut Context, args: &mut TampArgs) -> Result<Outcome, Failu
     let passed = PassedDigests::new(&args.digest);
     let output = args.output.as_deref().filter(|_| args.gathers);
     let gathering = output.map(|path| gather::begin(context, args, &mut job, path)).transpose()?;
-    let finished = carry_out(context, &job, &args.shared, passed.as_ref());
+    let finished = carry_out(context, &job, &args.shared, passed.as_ref(), None);
     if let Some(gathering) = gathering.filter(|_| finished.leaves_sound_output(&job)) {
         gathering.finish(&job.manners)?;
     }
@@ -381,8 +396,14 @@ impl Ran {
     }
 }
 
-/// Runs the engine; lanes tell of their end as they end.
-fn carry_out(context: &Context, job: &Job, shared: &SharedArgs, passed: Option<&PassedDigests<'_>>) -> Ran {
+/// Runs the engine, on a `part` of the inputs if there is one; lanes tell of their end as they end.
+fn carry_out(
+    context: &Context,
+    job: &Job,
+    shared: &SharedArgs,
+    passed: Option<&PassedDigests<'_>>,
+    part: Option<Range<u64>>,
+) -> Ran {
     let shared_budget = budget(context, job);
     if let Some(why) = &shared_budget.why_alone {
         sharing::tell_why_alone(context, NAME, why);
@@ -433,6 +454,7 @@ fn carry_out(context: &Context, job: &Job, shared: &SharedArgs, passed: Option<&
                 one_output: job.one_output,
                 format: *format,
                 options: *options,
+                part,
                 tells_origin: job.manners.tells_origin,
                 unfinished: &context.unfinished,
                 on_close: &on_close,
