@@ -293,7 +293,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__cp)
-            opts="-a -r -d -p -P -L -H -f -i -n -u -v -x -t -T -l -s -b -S -Z -j -h -V --archive --recursive --preserve --no-preserve --no-dereference --dereference --force --interactive --no-clobber --update --verbose --debug --one-file-system --target-directory --no-target-directory --link --symbolic-link --attributes-only --copy-contents --reflink --sparse --parents --backup --suffix --remove-destination --strip-trailing-slashes --verify --skip-same --resume --fsync --dry-run --priority --weight --explain --report --hands --help --version"
+            opts="-a -r -d -p -P -L -H -f -i -n -u -v -x -t -T -l -s -b -S -Z -j -h -V --archive --recursive --preserve --no-preserve --no-dereference --dereference --force --interactive --no-clobber --update --verbose --debug --one-file-system --target-directory --no-target-directory --link --symbolic-link --attributes-only --copy-contents --reflink --sparse --parents --backup --suffix --remove-destination --strip-trailing-slashes --verify --skip-same --resume --fsync --dry-run --on --nodes --cores --time --engine-args --spool --plan-only --no-verify --range --priority --weight --explain --report --hands --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -341,6 +341,34 @@ _mh() {
                     ;;
                 --skip-same)
                     COMPREPLY=($(compgen -W "time blake3" -- "${cur}"))
+                    return 0
+                    ;;
+                --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nodes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cores)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine-args)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --spool)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --range)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --priority)
@@ -1879,7 +1907,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__sum)
-            opts="-a -c -z -r -w -j -h -V --algorithm --check --tag --untagged --zero --recursive --exact --quiet --status --strict --warn --ignore-missing --json --hands --priority --weight --memory --explain --report --help --version"
+            opts="-a -c -z -r -w -j -h -V --algorithm --check --tag --untagged --zero --recursive --exact --quiet --status --strict --warn --ignore-missing --json --on --nodes --cores --time --engine-args --spool --plan-only --hands --priority --weight --memory --explain --report --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1894,6 +1922,30 @@ _mh() {
                     return 0
                     ;;
                 --exact)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nodes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cores)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine-args)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --spool)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2135,7 +2187,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__tamp)
-            opts="-z -d -t -l -c -o -f -k -r -e -F -S -D -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --keep-good --fsync --sparse --no-sparse --recursive --level --keep-up --fast --best --extreme --ultra --format --suffix --long --digest --dictionary --single-frame --rsyncable --bgzf --json --quiet --verbose --hands --priority --weight --memory --explain --report --help --version"
+            opts="-z -d -t -l -c -o -f -k -r -e -F -S -D -q -v -j -h -V --compress --uncompress --decompress --test --list --to-stdout --stdout --output --force --keep --rm --keep-good --fsync --sparse --no-sparse --recursive --level --keep-up --fast --best --extreme --ultra --format --suffix --long --digest --dictionary --single-frame --rsyncable --bgzf --json --quiet --verbose --on --nodes --cores --time --engine-args --spool --plan-only --range --hands --priority --weight --memory --explain --report --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2190,6 +2242,34 @@ _mh() {
                     return 0
                     ;;
                 -D)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nodes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cores)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine-args)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --spool)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --range)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2747,7 +2827,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__xjobs)
-            opts="-P -j -a -s -l -1 -0 -n -N -d -u -q -p -e -t -r -v -V -k -I -C -X -L -h --hands --max-procs --jobs --arg-file --script --max-replace-args --max-args --null --ungroup --interactive --version --keep-order --lb --line-buffer --tag --res --results --journal --resume --resume-failed --retries --timeout --term-seq --halt-on-error --halt --delay --load --memory --mem-free --memfree --shell --col-sep --colsep --eta --progress --bar --plain --dry-run --listen --until-idle --send --wait --finish --pipepart --pipe-part --spreadstdin --pipe --block-size --block --max-lines --recstart --recend --header --jl --joblog --tagstring --xapply --link --delimiter --nice --priority --weight --jobserver --explain --report --help"
+            opts="-P -j -a -s -l -1 -0 -n -N -d -u -q -p -e -t -r -v -V -k -I -C -X -L -h --hands --max-procs --jobs --arg-file --script --max-replace-args --max-args --null --ungroup --interactive --version --keep-order --lb --line-buffer --tag --res --results --journal --resume --resume-failed --retries --timeout --term-seq --halt-on-error --halt --delay --load --memory --mem-free --memfree --shell --col-sep --colsep --eta --progress --bar --plain --dry-run --on --nodes --cores --time --engine-args --spool --attach --lease --listen --until-idle --send --wait --finish --pipepart --pipe-part --spreadstdin --pipe --block-size --block --max-lines --recstart --recend --header --jl --joblog --tagstring --xapply --link --delimiter --nice --priority --weight --jobserver --explain --report --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2874,6 +2954,38 @@ _mh() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nodes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cores)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine-args)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --spool)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --attach)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lease)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -67,6 +67,13 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -s S -l suffix -d 'Suffix to
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l long -d 'zst: look for matches up to 2^LOG bytes back (default 27), in one frame; when decompressing, allow such windows' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l digest -d 'Print digests of the uncompressed data, computed in the same pass: sha256, or several (crc32,blake3)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s D -l dictionary -d 'zst, lz4: use FILE as a dictionary; decompression needs the same FILE' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l on -d 'Divide the work over machines: slurm[:PARTITION], ssh:HOST,HOST..., or local:N (workers on this one)' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l nodes -d 'Workers (default: as mh xjobs --on has it)' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l cores -d 'Cores for each worker' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l time -d 'How long a worker may run' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l engine-args -d 'More words for the engine\'s command' -r
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l spool -d 'Keep the plan in DIR, which all machines see: the same command resumes there (default: a new directory here, removed at the end)' -r -F
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l range -d 'With --on: compress files in ranges of SIZE (default: eight for each worker, of 32M to 1G)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
@@ -98,6 +105,7 @@ complete -c mh -n "__fish_mh_using_subcommand tamp" -l bgzf -d 'gz: write BGZF b
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l json -d 'Print the list as JSON'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s q -l quiet -d 'Print only errors; twice: nothing'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s v -l verbose -d 'Print the result for each file'
+complete -c mh -n "__fish_mh_using_subcommand tamp" -l plan-only -d 'Print the list of jobs and leave the plan for any runner of jobs'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s V -l version -d 'Print version'
@@ -284,6 +292,14 @@ complete -c mh -n "__fish_mh_using_subcommand xjobs" -l memory -d 'Start jobs on
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l memfree -l mem-free -d 'Start jobs only while SIZE of memory is available' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s I -d 'Use TEXT in place of {}' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -s C -l colsep -l col-sep -d 'Split lines into arguments at matches of REGEXP and strip blanks; {1}, {2} are the parts' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l on -d 'Run the jobs on other machines: slurm[:PARTITION], ssh:HOST,HOST..., local:N (workers on this one), or auto' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l nodes -d 'With --on: workers, one a node or a part of one (slurm: nodes of the partition, at most 16; ssh: the hosts)' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l cores -d 'With --on: cores for each worker (slurm: --cpus-per-task; ssh: all of the host; local: an equal part)' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l time -d 'With --on: how long a worker may run; it takes no more jobs shortly before, and another one goes on' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l engine-args -d 'With --on: more words for the engine\'s command, as a shell would divide them' -r
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l spool -d 'With --on: keep the run\'s files in DIR, which all nodes see (default: a new directory here, removed at the end)' -r -F
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l attach -d 'Watch, gather and finish the run whose spool is DIR, after whoever submitted it has gone' -r -F
+complete -c mh -n "__fish_mh_using_subcommand xjobs" -l lease -d 'With --on: a worker without a sign of life for so long counts as dead' -r
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l listen -d 'Be a server: accept jobs from clients of the Unix socket PATH' -r -F
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l send -d 'Send UTILITY, or the lines of standard input, to the server at PATH, a socket or a named pipe' -r -F
 complete -c mh -n "__fish_mh_using_subcommand xjobs" -l block -l block-size -d 'With --pipe: bytes of a block' -r
@@ -347,6 +363,13 @@ complete -c mh -n "__fish_mh_using_subcommand cp" -l verify -d 'Read each copy b
 blake3\t''"
 complete -c mh -n "__fish_mh_using_subcommand cp" -l skip-same -d 'Skip files that are the same already: by length and time, or by BLAKE3' -r -f -a "time\t''
 blake3\t''"
+complete -c mh -n "__fish_mh_using_subcommand cp" -l on -d 'Divide the work over machines: slurm[:PARTITION], ssh:HOST,HOST..., or local:N (workers on this one)' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -l nodes -d 'Workers (default: as mh xjobs --on has it)' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -l cores -d 'Cores for each worker' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -l time -d 'How long a worker may run' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -l engine-args -d 'More words for the engine\'s command' -r
+complete -c mh -n "__fish_mh_using_subcommand cp" -l spool -d 'Keep the plan in DIR, which all machines see: the same command resumes there (default: a new directory here, removed at the end)' -r -F
+complete -c mh -n "__fish_mh_using_subcommand cp" -l range -d 'With --on: copy files larger than SIZE in ranges of SIZE (default: 256M)' -r
 complete -c mh -n "__fish_mh_using_subcommand cp" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
@@ -382,6 +405,8 @@ complete -c mh -n "__fish_mh_using_subcommand cp" -s Z -d 'Set the default secur
 complete -c mh -n "__fish_mh_using_subcommand cp" -l resume -d 'Resume an interrupted copy: skip complete files (recognised by their times, which are kept)'
 complete -c mh -n "__fish_mh_using_subcommand cp" -l fsync -d 'Wait until all data is on the disk'
 complete -c mh -n "__fish_mh_using_subcommand cp" -l dry-run -d 'Print what would be copied, and copy nothing'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l plan-only -d 'Print the list of jobs and leave the plan for any runner of jobs'
+complete -c mh -n "__fish_mh_using_subcommand cp" -l no-verify -d 'With --on: do not read the copies back'
 complete -c mh -n "__fish_mh_using_subcommand cp" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand cp" -s V -l version -d 'Print version'
@@ -437,6 +462,12 @@ complete -c mh -n "__fish_mh_using_subcommand rm" -s h -l help -d 'Print help (s
 complete -c mh -n "__fish_mh_using_subcommand rm" -s V -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand sum" -s a -l algorithm -d 'Algorithms (default: sha256): crc32, crc32c, crc64, crc64nvme, cksum, xxh32, xxh64, xxh3, xxh128, blake3, md5, sha1, sha224 to sha512, sha3-224 to sha3-512, blake2b, blake2b-256, sm3' -r
 complete -c mh -n "__fish_mh_using_subcommand sum" -l exact -d 'With -c: report files that no line names, below DIR or the directory that all names share' -r
+complete -c mh -n "__fish_mh_using_subcommand sum" -l on -d 'Divide the work over machines: slurm[:PARTITION], ssh:HOST,HOST..., or local:N (workers on this one)' -r
+complete -c mh -n "__fish_mh_using_subcommand sum" -l nodes -d 'Workers (default: as mh xjobs --on has it)' -r
+complete -c mh -n "__fish_mh_using_subcommand sum" -l cores -d 'Cores for each worker' -r
+complete -c mh -n "__fish_mh_using_subcommand sum" -l time -d 'How long a worker may run' -r
+complete -c mh -n "__fish_mh_using_subcommand sum" -l engine-args -d 'More words for the engine\'s command' -r
+complete -c mh -n "__fish_mh_using_subcommand sum" -l spool -d 'Keep the plan in DIR, which all machines see: the same command resumes there (default: a new directory here, removed at the end)' -r -F
 complete -c mh -n "__fish_mh_using_subcommand sum" -s j -l hands -d 'Use at most N cores (default, and 0: all that this process may use)' -r
 complete -c mh -n "__fish_mh_using_subcommand sum" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
@@ -457,6 +488,7 @@ complete -c mh -n "__fish_mh_using_subcommand sum" -l strict -d 'With -c: fail i
 complete -c mh -n "__fish_mh_using_subcommand sum" -s w -l warn -d 'With -c: report each misformatted line'
 complete -c mh -n "__fish_mh_using_subcommand sum" -l ignore-missing -d 'With -c: pass over missing files'
 complete -c mh -n "__fish_mh_using_subcommand sum" -l json -d 'Print one JSON object a file'
+complete -c mh -n "__fish_mh_using_subcommand sum" -l plan-only -d 'Print the list of jobs and leave the plan for any runner of jobs'
 complete -c mh -n "__fish_mh_using_subcommand sum" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand sum" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mh -n "__fish_mh_using_subcommand sum" -s V -l version -d 'Print version'
