@@ -60,20 +60,20 @@ fn same_as_here(engine: &str, chunk_bytes: usize, range: &str, options: &str, su
 #[test]
 fn gz_files_are_those_of_the_local_command() {
     same_as_here("local:2", 1 << 20, "1M", "--format gz -1", ".gz", &["gzip", "-dc"]);
-    same_as_here("local:3 --lease 1", 1 << 20, "2000000", "--format gz -6", ".gz", &["gzip", "-dc"]);
+    same_as_here("local:3 --spool-lease 1", 1 << 20, "2000000", "--format gz -6", ".gz", &["gzip", "-dc"]);
     same_as_here("local:2", 1 << 20, "1", "--bgzf -4", ".gz", &["gzip", "-dc"]);
 }
 
 #[test]
 fn lz4_files_are_those_of_the_local_command() {
     same_as_here("local:2", 4 << 20, "1", "--format lz4 -1", ".lz4", &["lz4", "-dc"]);
-    same_as_here("local:3 --lease 1", 4 << 20, "8M", "--format lz4 -4", ".lz4", &["lz4", "-dc"]);
+    same_as_here("local:3 --spool-lease 1", 4 << 20, "8M", "--format lz4 -4", ".lz4", &["lz4", "-dc"]);
 }
 
 #[test]
 fn zst_files_are_those_of_the_local_command_with_one_seek_table() {
     same_as_here("local:2", 2 << 20, "1", "-1", ".zst", &["zstd", "-dc"]);
-    same_as_here("local:3 --lease 1", 4 << 20, "8M", "-3", ".zst", &["zstd", "-dc"]);
+    same_as_here("local:3 --spool-lease 1", 4 << 20, "8M", "-3", ".zst", &["zstd", "-dc"]);
     same_as_here("local:2", 2 << 20, "1", "-1 -D one", ".zst", &["zstd", "-dc"]);
 }
 
@@ -144,7 +144,7 @@ fn options_and_formats_that_cannot_be_divided_are_refused_by_name() {
 }
 
 /// Compresses `large` and keeps its plan in `plan`.
-const LARGE: &str = "tamp -q --format gz -9 --on local:2 --lease 1 --range 1M --spool plan large";
+const LARGE: &str = "tamp -q --format gz -9 --on local:2 --spool-lease 1 --range 1M --spool plan large";
 
 fn begin(place: &Place) -> Running {
     place.write("large", testkit::data::mixed(48 << 20, 5));
