@@ -440,10 +440,12 @@ impl NodeGathering {
         // Nothing of the spool may be open when it is removed.
         drop((gatherer, gathered));
         let is_ours_alone = args.nodes.on.is_some() && args.nodes.spool.is_none();
-        if is_complete && is_ours_alone && !ran.is_incomplete {
-            if let Err(fault) = spool.remove() {
-                context.messages.warning(NAME, &format!("could not {}", with_causes(&fault)), &[]);
-            }
+        if is_complete
+            && is_ours_alone
+            && !ran.is_incomplete
+            && let Err(fault) = spool.remove()
+        {
+            context.messages.warning(NAME, &format!("could not {}", with_causes(&fault)), &[]);
         }
         if failed_before > 0 {
             let text = format!("{} of those that were done before have failed", counted(failed_before, "job"));
