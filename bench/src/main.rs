@@ -2,6 +2,7 @@
 //! Suites say what is run; this file orders rounds. It judges nothing: record.rs does. The hidden tasks are loads that suites start.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a script talks to whoever runs it")]
 
+mod cluster;
 mod corpus;
 mod crew;
 mod db;
@@ -85,7 +86,7 @@ fn main() -> ExitCode {
 #[derive(Args)]
 struct BenchArguments {
     /// The suite
-    #[arg(default_value = "tamp", value_parser = ["tamp", "files", "sum", "crew", "xjobs", "pstime", "systime", "fit", "timers", "sysstat", "innodb", "load", "memory", "db"])]
+    #[arg(default_value = "tamp", value_parser = ["tamp", "files", "sum", "crew", "xjobs", "pstime", "systime", "fit", "timers", "sysstat", "innodb", "load", "memory", "db", "cluster"])]
     suite: String,
     /// Small data and lists, three rounds: to see whether it works, not how fast it is
     #[arg(long)]
@@ -232,6 +233,7 @@ fn run(arguments: &BenchArguments) -> Result<(), String> {
         "fit" => instruments::fit::run(arguments),
         "innodb" => innodb::run(arguments),
         "db" => db::run(arguments),
+        "cluster" => cluster::run(arguments),
         "load" => load::run(arguments),
         "memory" => memory::run(arguments),
         "sysstat" => instruments::sysstat::run(arguments),

@@ -263,6 +263,12 @@ MariaDB server that has been stopped; every tool must find them sound. Ratios ar
 both ratios meet it.
 ";
 
+/// How the cluster suite measures.
+pub const HOW_CLUSTER: &str = "Every run is in raw.csv. Wall times are medians (min-max) in seconds, from the command to its end, or to the moment when squeue has no element of an array any more; ours and the rivals' in
+turn, another one first in each round, after a round that is not counted. Our times contain making and removing the spool. Slurm is real, its four nodes are virtual and share this machine's CPUs. A tenth of a rival's list
+stands for the whole where its name says so. The bound and the forecast are sleeps of that length. Ratios are our wall time to the rival's: of the medians, and the median over rounds. A target is met only where both ratios meet it.
+";
+
 pub const HOW_TAMP: &str = "Every run is in raw.csv. Wall times are medians (min-max) in seconds of
 fresh processes, ours and the rivals' in turn, another one first in each round, after a round that is not counted; a row whose rounds take
 longer than five seconds has fewer of them, three at least, and one of half a minute a run has two, both counted and verified; CPU seconds and peak memory (MB) from
