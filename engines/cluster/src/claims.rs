@@ -307,7 +307,7 @@ mod tests {
         let place = tempfile::tempdir().expect("a directory");
         spool(place.path(), 1, &[1], 1);
         for attempt in 1..=DEATHS_MAX + 2 {
-            let mut one = worker(place.path(), 0);
+            let mut one = worker(place.path(), attempt);
             let behind = (attempt > 1).then(|| attempt - 1);
             assert_eq!(one.next_chunk().expect("sound"), NextChunk::Claimed { chunk: 0, attempt, behind });
             let part = ChunkPart { chunk: 0, attempt, worker: "w0".to_owned(), results: Vec::new() };
