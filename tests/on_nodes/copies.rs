@@ -92,7 +92,10 @@ fn a_shell_runs_the_list_as_well() {
     assert_same(&place.path("here"), &place.path("there"), "by a shell");
     assert!(place.names().contains(&"plan".to_owned()));
     // The list in the plan is one for mh xjobs, and all of it is done already.
-    succeeds(&place, "$mh xjobs -s plan/list; $mh cp -a --spool plan --on local:1 src there");
+    succeeds(
+        &place,
+        "$mh xjobs -s plan/list; $mh cp -a --spool plan --on local:1 src there 2> told; grep -q 'was finished before' told",
+    );
     assert_same(&place.path("here"), &place.path("there"), "again");
 }
 

@@ -383,9 +383,13 @@ fn failures_before_are_not_forgotten_by_who_goes_on() {
     assert_eq!(xjobs(&place, &arguments, "1\n2\n").exit, Exit::Code(1));
     let again = xjobs(&place, &arguments, "1\n2\n");
     assert_eq!(again.exit, Exit::Code(1));
-    assert!(said(&again).contains("2 jobs of those that were done before have failed"), "{}", said(&again));
+    assert!(said(&again).contains("2 jobs failed before this submission"), "{}", said(&again));
     let other = xjobs(&place, &["--on", "local:1", "--spool", "s", "--shell", "false"], "1\n2\n");
     assert!(said(&other).contains("it has another list or command"), "{}", said(&other));
+    place.write("full/of", "things");
+    let occupied = xjobs(&place, &["--on", "local:1", "--spool", "full", "true"], "1\n");
+    assert!(said(&occupied).contains("it has other files, such as of"), "{}", said(&occupied));
+    assert_eq!(names_in(&place.path("full")), ["of"]);
 }
 
 #[test]

@@ -85,6 +85,14 @@ pub enum SpoolFault {
     /// One that another user made, or may change.
     #[error("use {} as a spool: it is not this user's own, or others may write to it", .0.display())]
     Foreign(PathBuf),
+    /// A directory with something else in it.
+    #[error("use {} as a spool: it has other files, such as {name}; a new directory is needed", .path.display())]
+    Occupied {
+        /// The directory.
+        path: PathBuf,
+        /// One of its files.
+        name: String,
+    },
     /// Another format.
     #[error("read {}: another version wrote it (format {found}, this one reads {})", .path.display(), header::FORMAT)]
     Format {
@@ -153,6 +161,7 @@ impl Spool {
         if root.join(HEADER).exists() {
             return Self::open(&root).map(MadeSpool::Old);
         }
+        check_is_ours(&root)?;
         for directory in DIRECTORIES {
             let path = root.join(directory);
             match DirBuilder::new().mode(0o700).create(&path) {
@@ -323,6 +332,19 @@ impl Spool {
             std::thread::sleep(BETWEEN_REMOVALS);
         }
         std::fs::remove_dir_all(&self.root).map_err(failed("remove", &self.root))
+    }
+}
+
+/// Another submitter may be making the same spool; anything else is not to be mixed with one.
+fn check_is_ours(root: &Path) -> Result<(), SpoolFault> {
+    let entries = std::fs::read_dir(root).map_err(failed("list", root))?;
+    let is_ours = |name: &String| {
+        DIRECTORIES.contains(&name.as_str()) || ["jobs-", "bounds-", HEADER].iter().any(|begin| name.starts_with(begin))
+    };
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    match names.into_iter().find(|name| !is_ours(name)) {
+        Some(name) => Err(SpoolFault::Occupied { path: root.to_owned(), name }),
+        None => Ok(()),
     }
 }
 

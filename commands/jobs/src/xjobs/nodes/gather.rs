@@ -33,7 +33,10 @@ use terminal::Messages;
 
 /// Between looks at the spool: short while results come, longer while none do.
 const PAUSE: Duration = Duration::from_millis(20);
-const PAUSE_MAX: Duration = Duration::from_millis(500);
+const PAUSE_MAX: Duration = Duration::from_millis(100);
+
+/// Signals within this are one wish to end.
+const ONE_WISH: Duration = Duration::from_secs(1);
 
 /// Once jobs were ended, workers are waited for so long.
 const ENDS_WITHIN: Duration = Duration::from_secs(15);
@@ -53,6 +56,7 @@ pub fn attend(context: &Context, spool: &Arc<Spool>) -> Result<Arc<EndWish>, Fai
     let wish = Arc::new(EndWish::default());
     let (told, spool, messages) = (Arc::clone(&wish), Arc::clone(spool), context.messages.clone());
     let attend = move || {
+        let mut ended_since: Option<Instant> = None;
         while let Ok(signal) = signals.wait() {
             if signal == number::SIGHUP {
                 let spool = terminal::quote(spool.root());
@@ -73,9 +77,12 @@ pub fn attend(context: &Context, spool: &Arc<Spool>) -> Result<Arc<EndWish>, Fai
                 }
                 (_, 0 | 1) => {
                     told.level.store(2, Ordering::SeqCst);
+                    ended_since = Some(Instant::now());
                     let _or_the_engine = spool.stop(SpoolStop::Now);
                     messages.conclusion(NAME, "ending the jobs that run");
                 }
+                // timeout(1) signals its child and then the group: that is one wish.
+                _ if ended_since.is_some_and(|since| since.elapsed() < ONE_WISH) => {}
                 _ => die_by(signal),
             }
         }
@@ -196,6 +203,7 @@ impl NodeGathering {
             }
         }
         self.tally.ended.fetch_add(self.ran.left_out, Ordering::Relaxed);
+        self.tally.before.fetch_add(self.ran.left_out, Ordering::Relaxed);
         Ok(())
     }
 
@@ -448,7 +456,7 @@ impl NodeGathering {
             context.messages.warning(NAME, &format!("could not {}", with_causes(&fault)), &[]);
         }
         if failed_before > 0 {
-            let text = format!("{} of those that were done before have failed", counted(failed_before, "job"));
+            let text = format!("{} failed before this submission", counted(failed_before, "job"));
             context.messages.conclusion(NAME, &text);
         }
         if let Some(signal) = ran.stopped_by {

@@ -17,6 +17,8 @@ use terminal::Progress;
 #[derive(Debug, Default)]
 pub struct NodeTally {
     pub ended: AtomicU64,
+    /// Those of them that had ended before this submission.
+    pub before: AtomicU64,
     pub failed: AtomicU64,
     /// Workers that give signs of life.
     pub workers: AtomicU64,
@@ -47,8 +49,9 @@ fn line(tally: &NodeTally, total: u64, elapsed: Duration) -> String {
         parts.push(format!("{} failed", terminal::integer(of(&tally.failed))));
     }
     let first = Duration::from_nanos(of(&tally.first_ns));
-    if ended > 2 && ended < total && workers > 0 {
-        let left = elapsed.saturating_sub(first).div_f64(ended as f64).mul_f64((total - ended) as f64);
+    let ended_now = ended.saturating_sub(of(&tally.before));
+    if ended_now > 2 && ended < total && workers > 0 {
+        let left = elapsed.saturating_sub(first).div_f64(ended_now as f64).mul_f64((total - ended) as f64);
         parts.push(format!("left about {}", terminal::duration_coarse(left)));
     }
     parts.join("  ")

@@ -56,6 +56,7 @@ struct Submission {
 pub fn submit(context: &mut Context, args: XjobsArgs, called: Called) -> Result<Outcome, Failure> {
     let target = NodeTarget::parse(args.nodes.on.as_deref().unwrap_or_default())?;
     refuse(&args, called, context)?;
+    engine_words(&args)?;
     let mut job = plan(context, &args, called)?;
     let submission = match prepare(context, &args, &mut job, &target)? {
         Place::There(submission) => submission,
@@ -372,7 +373,8 @@ fn spool(context: &Context, args: &XjobsArgs, job: &Job, submission: &mut Submis
         MadeSpool::New(spool) => Ok(spool),
         MadeSpool::Old(spool) if spool.header().digest == submission.digest => {
             let limits = &spool.header().limits;
-            if limits.cores != submission.cores || limits.time_s != args.nodes.time.map(|time| time.as_secs_f64()) {
+            let other_cores = args.nodes.cores.is_some_and(|cores| limits.cores != Some(cores));
+            if other_cores || args.nodes.time.is_some_and(|time| limits.time_s != Some(time.as_secs_f64())) {
                 return Err(usage("the run in the spool has another --cores or --time; workers keep to those"));
             }
             spool.go_on().map_err(|fault| spool_failure(&fault))?;

@@ -228,7 +228,7 @@ impl Observer for WorkerObserver {
             RunEvent::Concluded(job) => return self.books.concluded(job),
             RunEvent::Stopping { rule, now, .. } => {
                 self.stops.store(true, Ordering::SeqCst);
-                if rule.is_none() && *now {
+                if rule.is_none() {
                     self.books.stopping();
                 }
                 // A rule is the run's: others stop as well.

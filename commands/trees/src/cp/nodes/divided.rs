@@ -46,6 +46,13 @@ pub fn run(context: &Context, args: &CpArgs, manner: &Manner, found: jobs::Found
     let words = Words::new(context);
     let plan = plan_or_found(context, args, manner, &found.jobs, &place, &words)?;
     words.finish()?;
+    let before: Option<CopyFinished> = read_one(&place, FINISHED)?;
+    if before.is_some_and(|before| before.missing + before.failed == 0) {
+        let root = terminal::quote(place.root());
+        let text =
+            format!("the copy in {root} was finished before, and nothing is copied again: remove it to copy anew");
+        context.messages.conclusion(NAME, &text);
+    }
     let list = list(&place, &plan, &args.division)?;
     if on.plan_only {
         return print_list(&place, &list);

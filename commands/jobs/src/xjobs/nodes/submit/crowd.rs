@@ -53,6 +53,7 @@ pub struct WorkerCrowd {
     in_vain: u32,
     was_silent: bool,
     is_cancelled: bool,
+    has_told_waits: bool,
     /// How workers have gone that did not end well, as far as it was told.
     lost: Option<String>,
 }
@@ -82,6 +83,7 @@ impl WorkerCrowd {
             in_vain: 0,
             was_silent: false,
             is_cancelled: false,
+            has_told_waits: false,
             lost: None,
         }
     }
@@ -142,6 +144,10 @@ impl WorkerCrowd {
         tally.pending.store(u64::from(state.pending), Ordering::Relaxed);
         if let Some(lost) = state.lost.as_ref().filter(|_| !is_ending && self.lost.is_none()) {
             context.messages.warning(NAME, &format!("workers have gone: {lost}; others do their work"), &[]);
+        }
+        if let Some(waits) = state.waits.as_ref().filter(|_| state.running + alive == 0 && !self.has_told_waits) {
+            self.has_told_waits = true;
+            context.messages.conclusion(NAME, &format!("workers wait for nodes: {waits}"));
         }
         self.lost = state.lost.clone().or(self.lost.take());
         if !self.sees_ends && !have_ended(gatherer) && self.started.elapsed() < self.lease {
