@@ -421,6 +421,16 @@ fn who_attaches_elsewhere_finishes_the_run_and_its_journal() {
 }
 
 #[test]
+fn a_reader_that_leaves_ends_the_run_and_its_spool() {
+    let place = Place::new();
+    let script =
+        "seq 400 | \"$mh\" xjobs --on local:2 sh -c 'echo $1 >> log; sleep 0.1; echo $1' sh | head -n 1 > first";
+    assert_eq!(said(&place.shell(script)), "");
+    assert_eq!(place.read("first").iter().filter(|&&byte| byte == b'\n').count(), 1);
+    assert!(no_spool_is_left(&place) && runs(&place).len() < 400, "{:?}", place.names());
+}
+
+#[test]
 fn a_spool_of_somebody_else_is_not_used() {
     let place = Place::new();
     let arguments = ["--on", "local:1", "--spool", "s", "true"];

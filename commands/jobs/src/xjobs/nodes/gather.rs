@@ -35,6 +35,9 @@ use terminal::Messages;
 const PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 
+/// LIMIT: workers of a run whose reader has left are waited for so long.
+const GIVEN_UP_WITHIN: Duration = Duration::from_secs(5);
+
 /// Signals within this are one wish to end.
 const ONE_WISH: Duration = Duration::from_secs(1);
 
@@ -219,16 +222,36 @@ impl NodeGathering {
         let progress = shown::progress(context, &self.tally, total, args.plain);
         let gathered = self.until_the_end(context);
         drop(progress);
-        if let Err(failure) = gathered {
-            // Those that run end by themselves: what they do is not lost.
-            let _the_fault_is_told = self.spool.stop(SpoolStop::Drain);
-            if !matches!(failure, Failure::BrokenPipe) {
-                context.messages.conclusion(NAME, &shown::goes_on(self.spool.root()));
+        match gathered {
+            Ok(()) => self.finish(context, args, journal),
+            Err(Failure::BrokenPipe) => {
+                self.give_up(is_ours_alone(args));
+                Err(Failure::BrokenPipe)
             }
-            self.crowd.let_go(false);
-            return Err(failure);
+            Err(failure) => {
+                // Those that run end by themselves: what they do is not lost.
+                let _the_fault_is_told = self.spool.stop(SpoolStop::Drain);
+                context.messages.conclusion(NAME, &shown::goes_on(self.spool.root()));
+                self.crowd.let_go(false);
+                Err(failure)
+            }
         }
-        self.finish(context, args, journal)
+    }
+
+    /// Nobody reads any more, and as on one machine all jobs end. A spool that nobody has named goes with its workers.
+    fn give_up(mut self, is_ours_alone: bool) {
+        let _the_engine_is_asked_too = self.spool.stop(SpoolStop::Now);
+        self.crowd.cancel();
+        let begun = Instant::now();
+        let any_lives = || worker_signs(self.spool.root(), self.spool.lease()).is_ok_and(|signs| signs.fresh > 0);
+        while begun.elapsed() < GIVEN_UP_WITHIN && any_lives() {
+            std::thread::sleep(PAUSE);
+        }
+        let Self { spool, gatherer, gathered, credits, .. } = self;
+        drop((gatherer, gathered, credits));
+        if is_ours_alone {
+            let _nobody_would_read_it = spool.remove();
+        }
     }
 
     fn until_the_end(&mut self, context: &Context) -> Result<(), Failure> {
@@ -447,9 +470,8 @@ impl NodeGathering {
         crowd.let_go(worker_signs(spool.root(), spool.lease()).is_ok_and(|signs| signs.old > 0));
         // Nothing of the spool may be open when it is removed.
         drop((gatherer, gathered));
-        let is_ours_alone = args.nodes.on.is_some() && args.nodes.spool.is_none();
         if is_complete
-            && is_ours_alone
+            && is_ours_alone(args)
             && !ran.is_incomplete
             && let Err(fault) = spool.remove()
         {
@@ -466,6 +488,11 @@ impl NodeGathering {
         let is_well = ran.halted.is_some_and(|rule| rule.is_for_success()) || ran.counts.failed + failed_before == 0;
         Ok(if is_well && !ran.is_incomplete { Outcome::Done } else { Outcome::Partial })
     }
+}
+
+/// Whether the spool is one that nobody has named.
+fn is_ours_alone(args: &XjobsArgs) -> bool {
+    args.nodes.on.is_some() && args.nodes.spool.is_none()
 }
 
 /// The node in a worker's name: `NUMBER-NODE-PID-TIME`.
