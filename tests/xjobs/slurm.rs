@@ -1,5 +1,5 @@
 //! `--on slurm` on a real Slurm with virtual nodes of one CPU, which each test starts and stops: elements, nodes and the controller go in
-//! the middle of a run. What workers do among themselves is in `nodes`.
+//! the middle of a run. Workers among themselves are the matter of `nodes`.
 
 use super::ends::marked;
 use super::nodes::{MARKED, SLOW, done, no_spool_is_left, numbers, runs, submission};

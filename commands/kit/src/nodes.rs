@@ -1,10 +1,10 @@
 //! Work that a command divides over machines: where it goes, the directory of its plan, and its list of jobs, which `mh xjobs --on` runs.
-//! What is divided how is the command's own; engines/cluster has the back end, which is used by its command line.
+//! How work is divided is the command's own affair; engines/cluster has the back end, which is used by its command line.
 
 pub mod shards;
 
 use crate::context::{signal_failure, variable};
-use crate::failure::{Failure, with_causes};
+use crate::failure::{Failure, Outcome, with_causes};
 use clap::Args;
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -145,6 +145,25 @@ impl PlanDirectory {
     /// When it cannot be made.
     pub fn make_below(&self, name: &str) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(self.path(name))
+    }
+
+    /// Prints a list of jobs as a shell runs it.
+    ///
+    /// # Errors
+    /// When standard output cannot be written; a reader that has gone is a closed pipe.
+    pub fn print_list(&self, command: &'static str, list: &[u8]) -> Result<Outcome, Failure> {
+        let failed = |error: io::Error| environment(command, "print the list of", &self.root, &error);
+        let mut output = io::stdout().lock();
+        for line in list.split_inclusive(|byte| *byte == b'\n') {
+            let is_barrier = line == BARRIER;
+            let line = if is_barrier { b"wait # %%: what follows needs all jobs above to have ended\n" } else { line };
+            match output.write_all(line) {
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Err(Failure::BrokenPipe),
+                written => written.map_err(failed)?,
+            }
+        }
+        output.flush().map_err(failed)?;
+        Ok(Outcome::Done)
     }
 
     /// Writes a file of it whole: nobody sees a part of it, and it is on the disk.

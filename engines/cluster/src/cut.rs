@@ -96,7 +96,7 @@ fn generations(items: Vec<ListItem>) -> Vec<Vec<Spec>> {
     generations
 }
 
-/// Jobs that name each other together, others alone, each where its first job stands. What is named in an earlier generation has ended.
+/// Jobs that name each other together, others alone, each where its first job stands. Jobs of an earlier generation have ended.
 fn units(jobs: Vec<Spec>, expected: &impl Fn(&Spec) -> Option<f64>) -> Vec<Unit> {
     let mut groups: Vec<usize> = (0..jobs.len()).collect();
     let mut names: HashMap<&str, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! The spool: the directory in which one run's list, claims, results and outputs lie, on a file system that all nodes see. What is in it is the
+//! The spool: the directory in which one run's list, claims, results and outputs lie, on a file system that all nodes see. Its contents are the
 //! whole truth about the run; layout and order of writing: this crate's `README.md`.
 
 mod header;
@@ -266,7 +266,7 @@ impl Spool {
     /// # Errors
     /// When it cannot be written.
     pub fn stop(&self, stop: SpoolStop) -> Result<(), SpoolFault> {
-        // What was asked for last need not be the most: who asks for the end of jobs is not taken back by a rule.
+        // A later wish may be the smaller one: a rule that drains does not take back the wish to end the jobs.
         let path = self.root.join(match stop {
             SpoolStop::Drain => STOP,
             SpoolStop::Now => STOP_NOW,

@@ -1,4 +1,4 @@
-//! Bytes in JSON: names of files and words of commands need not be text. What is UTF-8 is a string, all else `{"hex": "..."}`.
+//! Bytes in JSON: names of files and words of commands need not be text. UTF-8 is a string, all else `{"hex": "..."}`.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

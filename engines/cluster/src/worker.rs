@@ -129,7 +129,7 @@ impl Worker {
         let fault = lock(&self.books).close();
         let mut end = self.committer.end();
         self.sign.remove();
-        // Whoever gathers removes a spool that has been done.
+        // The gatherer removes a spool that has been done.
         let is_there = self.spool.is_there();
         end.fault = fault.or(end.fault).filter(|_| is_there);
         end

@@ -99,7 +99,7 @@ pub struct CompressSource {
     file: Arc<File>,
     /// Where it began: not at 0 where standard input is a file that was read before.
     began: u64,
-    /// What stands behind its end is not read.
+    /// Bytes behind its end are not read.
     is_part: bool,
     reading: Reading,
     wake: Arc<sys::wake::Wake>,

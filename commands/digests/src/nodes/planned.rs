@@ -111,7 +111,7 @@ fn find(request: &SumRequest, words: &SumWords, spill: &mut Spill) -> io::Result
     Ok(())
 }
 
-/// Names in manifests. What is wrong with a manifest is reported at the end, when it is read once more.
+/// Names in manifests. Faults of a manifest are reported at the end, when it is read once more.
 fn list(request: &SumRequest, judging: &Judging, spill: &mut Spill) -> io::Result<()> {
     for manifest in &request.files {
         if let Ok(file) = File::open(Path::new(OsStr::from_bytes(manifest))) {

@@ -277,7 +277,7 @@ impl Output {
     }
 }
 
-/// Whether the child ended in time, and its output. What it has started may hold the pipes open and is not waited for.
+/// Whether the child ended in time, and its output. Processes that it has started may hold the pipes open and are not waited for.
 fn collect(child: &mut Child, limit: Duration) -> io::Result<(bool, Vec<u8>, Vec<u8>)> {
     let deadline = Instant::now() + limit;
     let end = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;

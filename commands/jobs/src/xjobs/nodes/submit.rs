@@ -1,4 +1,4 @@
-//! Submitting: the list is read and cut, the spool made, workers started. What follows is `gather`.
+//! Submitting: the list is read and cut, the spool made, workers started. `gather` does the rest.
 
 mod crowd;
 

@@ -70,7 +70,7 @@ fn plan_here(context: &Context, spool: &Spool, number: u32) -> Result<(XjobsArgs
     })?;
     job.options.environment = environment(&header.environment);
     job.options.queue_max = job.options.width;
-    // Who gathers knows the order of the list; here most of it is missing.
+    // The gatherer knows the order of the list; here most of it is missing.
     job.options.order = OutputOrder::AsEnded;
     let begun = Instant::now();
     let limit = header.limits.time_s.map(Duration::from_secs_f64);
@@ -117,7 +117,7 @@ fn environment(theirs: &[ByteText]) -> Variables {
     let theirs = theirs.iter().map(|variable| variable.0.clone()).filter(|variable| !is_of_the_node(variable));
     let mut words = Variables::default();
     for variable in theirs.chain(own) {
-        // What came from a kernel has no NUL.
+        // Variables from a kernel have no NUL.
         let _never_refused = words.push(&variable);
     }
     words
@@ -200,7 +200,7 @@ fn end_jobs(stop: SpoolStop, stops: &AtomicBool) {
     let _it_is_us = kill_process(getpid(), signal);
 }
 
-/// An engine that is told of a failure would start the worker again, or call the run failed: only a worker that could not work says so.
+/// After a failure an engine would start the worker again, or call the run failed: only a worker that could not work exits with one.
 fn conclude(context: &Context, ran: &FinishedRun, end: WorkerEnd) -> Result<Outcome, Failure> {
     let WorkerEnd { chunks, late, freed, fault } = end;
     let stopped = if ran.stopped_by.is_some() || freed > 0 { "; asked to end" } else { "" };

@@ -17,7 +17,7 @@ use mh_kit::nodes::{BARRIER, PlanDirectory, SignalWatch, ask_engine, die_as, env
 use mh_kit::report::{ReportTotals, counted, json_line, show_plan, sizes};
 use mh_kit::shared_args::ReportFormat;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Instant;
@@ -60,7 +60,7 @@ pub fn run(context: &Context, args: &TampArgs) -> Result<Outcome, Failure> {
     let plan = plan_or_found(context, args, &inputs, &cut, &place)?;
     let list = list(&place, &plan)?;
     if on.plan_only {
-        return print_list(&place, &list);
+        return place.print_list(NAME, &list);
     }
     let again = || {
         let text = format!("the same command with --spool {} does what is missing", quote(place.root()));
@@ -312,22 +312,6 @@ fn list(place: &PlanDirectory, plan: &TampPlan) -> Result<Vec<u8>, Failure> {
     }
     parts.append(&mut finishes);
     Ok(parts)
-}
-
-/// The list as a shell runs it.
-fn print_list(place: &PlanDirectory, list: &[u8]) -> Result<Outcome, Failure> {
-    let failed = |error: io::Error| environment(NAME, "print the list of", place.root(), &error);
-    let mut output = io::stdout().lock();
-    for line in list.split_inclusive(|byte| *byte == b'\n') {
-        let line: &[u8] =
-            if line == BARRIER { b"wait # %%: what follows needs all jobs above to have ended\n" } else { line };
-        match output.write_all(line) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Err(Failure::BrokenPipe),
-            written => written.map_err(failed)?,
-        }
-    }
-    output.flush().map_err(failed)?;
-    Ok(Outcome::Done)
 }
 
 /// How it ended.

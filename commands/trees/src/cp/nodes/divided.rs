@@ -19,7 +19,7 @@ use mh_kit::shared_args::{ReportFormat, SharedArgs};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ffi::{CString, OsStr};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Instant;
@@ -55,7 +55,8 @@ pub fn run(context: &Context, args: &CpArgs, manner: &Manner, found: jobs::Found
     }
     let list = list(&place, &plan, &args.division)?;
     if on.plan_only {
-        return print_list(&place, &list);
+        place.put(LIST, &list).map_err(|error| environment(NAME, "write", &place.path(LIST), &error))?;
+        return place.print_list(NAME, &list);
     }
     let path = place.path(LIST);
     if !place.path(RUN).exists() || !path.exists() {
@@ -68,7 +69,7 @@ pub fn run(context: &Context, args: &CpArgs, manner: &Manner, found: jobs::Found
         context.messages.conclusion(NAME, &text);
     };
     die_as(status, again);
-    // Whatever failed is in the records, and is in the next list.
+    // Failures are in the records, and in the next list.
     if !matches!(status.code(), Some(0 | 1)) {
         again();
         return Ok(Outcome::Code(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)));
@@ -227,23 +228,6 @@ fn rotated(shards: u32, jobs_before: u32, workers: u32) -> impl Iterator<Item = 
     let wanted = (1 + workers - jobs_before % workers) % workers;
     let shift = if shards == 0 { 0 } else { wanted % shards };
     (0..shards).map(move |place| (place + shards - shift) % shards)
-}
-
-/// The list as a shell runs it.
-fn print_list(place: &PlanDirectory, list: &[u8]) -> Result<Outcome, Failure> {
-    let failed = |error: io::Error| environment(NAME, "print the list of", place.root(), &error);
-    place.put(LIST, list).map_err(failed)?;
-    let mut output = io::stdout().lock();
-    for line in list.split_inclusive(|byte| *byte == b'\n') {
-        let line: &[u8] =
-            if line == BARRIER { b"wait # %%: what follows needs all jobs above to have ended\n" } else { line };
-        match output.write_all(line) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Err(Failure::BrokenPipe),
-            written => written.map_err(failed)?,
-        }
-    }
-    output.flush().map_err(failed)?;
-    Ok(Outcome::Done)
 }
 
 /// Nobody will put together what is not complete by now.

@@ -45,7 +45,7 @@ struct Finish<'a> {
 }
 
 impl Finish<'_> {
-    /// What was planned and what was done. Shards that nobody has copied are reported here, what failed in others was reported there.
+    /// The plan against the results. Shards that nobody has copied are reported here; failures in others were reported there.
     fn count(&mut self) -> Result<(), Failure> {
         for number in 0..self.work.plan.shards {
             let name = shard_name(number);

@@ -128,7 +128,7 @@ impl Listener for Collector<'_> {
         }
         let is_file = entry.status.file_type() == FileType::Regular;
         let bytes = if is_file && self.manner.make == Make::Copies { entry.status.bytes() } else { 0 };
-        // What is there is written over as a whole, with all that it means to other names of it and to links.
+        // An existing file is written over as a whole, with all that it means to other names of it and to links.
         let may_be_divided = self.manner.make == Make::Copies && self.manner.reflink != Reflink::Always;
         let is_divided = may_be_divided && entry.there.is_none() && bytes > self.range_bytes;
         found.counts.entries += 1;

@@ -19,7 +19,7 @@ use transfer::copy::digest_range;
 pub fn verify_shard(context: &Context, path: &Path) -> Result<Outcome, Failure> {
     let path = path.canonicalize().map_err(|error| environment(NAME, "find", path, &error))?;
     let (work, name) = Work::of_file(context, &path)?;
-    // What was not copied has been reported.
+    // Files that were not copied have been reported.
     let Some((head, lines)) = part(&work.place, &name)? else { return Ok(Outcome::Partial) };
     let entries: Vec<ShardEntry> = RecordLines::open(&path)?.rest()?;
     let node = node_name();

@@ -1,4 +1,4 @@
-//! Against programs of our own under Slurm's names. What the real ones say is in this crate's tests of launchers.
+//! Against programs of our own under Slurm's names. The real ones' answers are in this crate's tests of launchers.
 
 use super::*;
 use crate::launcher::command::tests::fakes;
