@@ -657,7 +657,7 @@ fn begin(
     Ok((MySqlLedger::begin(leader, &name)?, false))
 }
 
-/// Connects, with the settings of a restore: values as they are in the archive, keys that are checked by nobody a second time.
+/// Connects, with the settings of a restore: values as they are in the archive, references that are checked by nobody a second time.
 fn open(address: &ServerAddress, board: &MySqlRestoreBoard) -> Result<Connection, RestoreError> {
     let mut connection = session::open(address, LOCK_WAIT)?;
     board.may_be_cancelled(&connection);
@@ -665,9 +665,10 @@ fn open(address: &ServerAddress, board: &MySqlRestoreBoard) -> Result<Connection
     Ok(connection)
 }
 
+/// COMPAT: one statement, as a server that is asked to cancel between two of one request answers only the first. `unique_checks` stays on: without it,
+/// MariaDB's bulk insert into an empty table may lose rows that were committed when a statement is cancelled (10.11.19).
 fn set_up(connection: &mut Connection) -> Result<(), RestoreError> {
-    let sql = "set names utf8mb4; set session time_zone = '+00:00', sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', \
-        unique_checks = 0, foreign_key_checks = 0";
+    let sql = "set names utf8mb4, time_zone = '+00:00', sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', foreign_key_checks = 0";
     connection.execute(sql).map(drop).map_err(RestoreError::server("set up a session"))
 }
 

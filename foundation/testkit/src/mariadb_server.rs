@@ -23,10 +23,17 @@ pub struct MariaDbServer {
 
 impl MariaDbServer {
     /// Makes a data directory and starts a server with these options besides. An error says what is missing.
+    ///
+    /// # Panics
+    /// When the programs are there, and the server does not start.
     pub fn start(options: &[&str]) -> Result<Self, String> {
         for program in ["mariadbd", "mariadb-install-db"] {
             find(program).ok_or_else(|| format!("{program} is not installed"))?;
         }
+        Ok(Self::make(options).unwrap_or_else(|reason| panic!("{reason}")))
+    }
+
+    fn make(options: &[&str]) -> Result<Self, String> {
         let place = in_memory_directory()?;
         let port = free_port()?;
         let path = |name: &str| place.path().join(name).display().to_string();
@@ -35,6 +42,8 @@ impl MariaDbServer {
             own.push("--user=root".to_owned());
         }
         let mut install = command("mariadb-install-db")?;
+        // A server that starts removes the temporary tables that it finds: one directory for all would be the others', too.
+        install.env("TMPDIR", place.path());
         install.args(&own).args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
         let made = install.output().map_err(|error| format!("mariadb-install-db does not start: {error}"))?;
         if !made.status.success() {

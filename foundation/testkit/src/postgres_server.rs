@@ -28,8 +28,15 @@ pub struct PostgresServer {
 
 impl PostgresServer {
     /// Makes a cluster and starts it with these settings. An error says what is missing.
+    ///
+    /// # Panics
+    /// When the programs are there, and the server does not start.
     pub fn start(settings: &[(&str, &str)]) -> Result<Self, String> {
         let programs = programs().ok_or("initdb and postgres are not installed")?;
+        Ok(Self::make(&programs, settings).unwrap_or_else(|reason| panic!("{reason}")))
+    }
+
+    fn make(programs: &Path, settings: &[(&str, &str)]) -> Result<Self, String> {
         let place = in_memory_directory()?;
         give_away(place.path())?;
         let port = free_port()?;

@@ -58,7 +58,8 @@ impl MySqlRestoreBoard {
         state.is_over = true;
         drop(state);
         self.changed.notify_all();
-        for canceller in std::mem::take(&mut *self.cancellers.lock()) {
+        let cancellers = std::mem::take(&mut *self.cancellers.lock());
+        for canceller in cancellers {
             let _ends_by_itself_then = canceller.cancel(CANCEL);
         }
     }

@@ -109,11 +109,7 @@ fn plan(
         "after the rows",
         "one ALTER for all keys of a table, as soon as its rows are in; UNIQUE ones are there before",
     );
-    plan.choose(
-        "checks",
-        "foreign_key_checks = 0, unique_checks = 0",
-        "of these sessions alone: the source had checked",
-    );
+    plan.choose("checks", "foreign_key_checks = 0", "of these sessions alone: the source had checked");
     list_tables(&mut plan, archive);
     match args.verify {
         true => plan.choose("verification", "full", "all rows are read again, and compared with the archive's hashes"),
