@@ -6,6 +6,7 @@ use codec::compressed_reader::CompressedReader;
 use codec::format::{
     CutError, DecodeLimits, EncodeOptions, Format, NextUnit, SegmentFill, StreamDecoder, UncompressedSize, UnitLayout,
 };
+use codec::reading::StreamReading;
 use codec::registry;
 use codec::running_check::TrailerClaim;
 use crew::pipeline::{CutTurn, Pause};
@@ -25,6 +26,17 @@ pub enum Decoded {
 
 /// LIMIT: the largest unit that is held at once, small enough that mutated claims go beyond it.
 const UNIT_BYTES: u64 = 1 << 20;
+
+/// What all decoders here are given.
+const LIMITS: DecodeLimits = DecodeLimits {
+    unit_uncompressed_bytes: UNIT_BYTES,
+    unit_held_bytes: u64::MAX,
+    window_bytes: 8 << 20,
+    dictionary: None,
+    prefix: None,
+    stream_bytes: 16 << 20,
+    streams_lone_unit: true,
+};
 
 /// LIMIT: what an input may come to before it is left.
 pub const PLAIN_BYTES: usize = 8 << 20;
@@ -104,15 +116,7 @@ pub fn assert_comes_back(name: &str, packed: &[u8], plain: &[u8]) {
 
 /// Decodes `packed`, in pieces of `piece_bytes` where it is a stream.
 pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded {
-    let limits = DecodeLimits {
-        unit_uncompressed_bytes: UNIT_BYTES,
-        unit_held_bytes: u64::MAX,
-        window_bytes: 8 << 20,
-        dictionary: None,
-        prefix: None,
-        stream_bytes: 16 << 20,
-        streams_lone_unit: true,
-    };
+    let limits = LIMITS;
     let mut reader = CompressedReader::memory(packed.to_vec());
     let mut cutter = format.cutter(&limits);
     let mut decoder = format.decoder(&limits);
@@ -172,6 +176,30 @@ pub fn decode(format: &dyn Format, packed: &[u8], piece_bytes: usize) -> Decoded
         assert!(reader.position() > before, "every step goes on");
     }
     Decoded::TooMuch
+}
+
+/// Decodes the first zst frame as one that several hands work on, here by one; none where it is no such frame. Errors are those of the user's messages.
+pub fn decode_by_blocks(packed: &[u8]) -> Option<Result<Vec<u8>, String>> {
+    let mut reader = CompressedReader::memory(packed.to_vec());
+    let reading = StreamReading { hands: 2, ..StreamReading::default() };
+    let Ok(NextUnit::Stream(mut stream)) = format("zst").cutter_as(&LIMITS, &reading).next(&mut reader) else {
+        return None;
+    };
+    stream.ahead()?;
+    let (mut plain, mut buffer) = (Vec::new(), ByteBuffer::default());
+    while plain.len() <= PLAIN_BYTES {
+        match stream.fill(&mut reader, &mut buffer, 1 << 20, &mut CutTurn::with_a_hand()) {
+            Ok(filled) => {
+                plain.extend_from_slice(buffer.content());
+                if filled != SegmentFill::More {
+                    return Some(Ok(plain));
+                }
+            }
+            Err(CutError::Defect(defect)) => return Some(Err(defect.to_string())),
+            Err(error) => panic!("memory can be read: {error:?}"),
+        }
+    }
+    None
 }
 
 fn is_false(claim: Option<TrailerClaim>, plain: &[u8]) -> bool {

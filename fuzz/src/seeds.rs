@@ -154,18 +154,37 @@ pub fn zst() -> Vec<Vec<u8>> {
     for plain in plain() {
         seeds.push(encode("zst", &plain, 1, UnitLayout::ParallelUnits));
         seeds.push(encode("zst", &plain, 12, UnitLayout::ParallelUnits));
-        seeds.push([unsized_frame(&plain).as_slice(), &[0x51, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 7, 7]].concat());
+        seeds.push(
+            [unsized_frame(&plain, 3, 20, true).as_slice(), &[0x51, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 7, 7]].concat(),
+        );
     }
     seeds.push(seeds[9..15].concat());
     seeds.extend(corpus_of_the_acceptance_tests("zst"));
     seeds
 }
 
+/// Frames of several short blocks, without a checksum: what is damaged is found by nothing else.
+pub fn zst_blocks() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for (number, plain) in plain().iter().enumerate() {
+        for level in [-5, 1, 3, 7, 12, 19] {
+            seeds.push(unsized_frame(plain, level, 10 + number as u32 % 5, false));
+        }
+    }
+    seeds
+}
+
 /// As `zstd < file` writes it.
-fn unsized_frame(plain: &[u8]) -> Vec<u8> {
+pub fn unsized_frame(plain: &[u8], level: i32, window_log: u32, has_checksum: bool) -> Vec<u8> {
     let mut context = zstd_safe::CCtx::create();
-    context.set_parameter(zstd_safe::CParameter::ContentSizeFlag(false)).expect("a known parameter");
-    context.set_parameter(zstd_safe::CParameter::ChecksumFlag(true)).expect("a known parameter");
+    for parameter in [
+        zstd_safe::CParameter::CompressionLevel(level),
+        zstd_safe::CParameter::WindowLog(window_log),
+        zstd_safe::CParameter::ContentSizeFlag(false),
+        zstd_safe::CParameter::ChecksumFlag(has_checksum),
+    ] {
+        context.set_parameter(parameter).expect("a known parameter");
+    }
     let mut packed = vec![0; zstd_safe::compress_bound(plain.len())];
     let size = context.compress2(packed.as_mut_slice(), plain).expect("any bytes can be packed");
     packed.truncate(size);

@@ -36,6 +36,7 @@ pub mod round_trip_gz;
 pub mod round_trip_lz4;
 pub mod round_trip_xz;
 pub mod round_trip_zst;
+pub mod round_trip_zst_blocks;
 pub mod row_chunks;
 pub mod row_values;
 pub mod server_addresses;
@@ -45,6 +46,7 @@ pub mod xz_container;
 pub mod z_container;
 pub mod zip_container;
 pub mod zlib_container;
+pub mod zstd_blocks;
 pub mod zstd_container;
 
 use crate::{job_seeds, seeds};
@@ -63,6 +65,7 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target { name: "gzip_container", run: gzip_container::run, seeds: seeds::gz },
     Target { name: "zstd_container", run: zstd_container::run, seeds: seeds::zst },
+    Target { name: "zstd_blocks", run: zstd_blocks::run, seeds: seeds::zst_blocks },
     Target { name: "bzip2_container", run: bzip2_container::run, seeds: seeds::bz2 },
     Target { name: "lz4_container", run: lz4_container::run, seeds: seeds::lz4 },
     Target { name: "xz_container", run: xz_container::run, seeds: seeds::xz },
@@ -107,6 +110,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "round_trip_lz4", run: round_trip_lz4::run, seeds: seeds::plain },
     Target { name: "round_trip_xz", run: round_trip_xz::run, seeds: seeds::plain },
     Target { name: "round_trip_zst", run: round_trip_zst::run, seeds: seeds::plain },
+    Target { name: "round_trip_zst_blocks", run: round_trip_zst_blocks::run, seeds: seeds::plain },
 ];
 
 #[cfg(test)]

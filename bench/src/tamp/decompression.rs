@@ -12,6 +12,8 @@ impl Suite<'_> {
     pub(super) fn decompression(&mut self, corpora: &Corpora) {
         self.gunzip(&corpora.whole);
         self.unzstd(&corpora.whole);
+        // At this level a file takes minutes to be made.
+        self.ordinary_frame(&corpora.middle, 19);
         self.unlz4(&corpora.whole);
         self.bunzip2(&corpora.middle);
     }
@@ -58,17 +60,31 @@ impl Suite<'_> {
         }
     }
 
+    /// As zstd makes it from a file.
+    fn frame(&self, corpus: &Corpus, level: u32) -> Made {
+        self.packed(corpus, &format!("zstd-{level}.zst"), &format!("zstd -q -T{} -{level} -c", cores()))
+    }
+
+    fn ordinary_frame(&mut self, corpus: &Corpus, level: u32) {
+        let made = self.frame(corpus, level);
+        let zstd = Self::zstd("zstd -d", &["-d"], &made.path, &self.data.file("out"));
+        let rivals = vec![rival(zstd, Target::must(0.75).aim(0.60))];
+        self.unpacking(&format!("unzstd, ordinary frame of -{level}"), corpus, vec![made], rivals);
+    }
+
     fn unzstd(&mut self, corpus: &Corpus) {
-        let frame = || self.packed(corpus, "zstd.zst", "zstd -q -3 -c");
-        let own = self.own(corpus, "own.zst", "--format zst -3");
-        let zstd = Self::zstd("zstd -d", &["-d"], &frame().path, &self.data.file("out"));
-        let rows = [
-            ("unzstd, ordinary frame", vec![frame()], Target::must(1.03)),
-            ("unzstd, own frames", vec![own, frame()], Target::must(0.65).aim(0.50)),
-        ];
-        for (name, needs, target) in rows {
-            self.unpacking(name, corpus, needs, vec![rival(zstd.clone(), target)]);
+        for level in [1, 3, 9] {
+            self.ordinary_frame(corpus, level);
         }
+        let (made, out) = (self.frame(corpus, 3), self.data.file("out"));
+        let zstd = Self::zstd("zstd -d", &["-d"], &made.path, &out);
+        let own = self.own(corpus, "own.zst", "--format zst -3");
+        let rivals = vec![rival(zstd.clone(), Target::must(0.65).aim(0.50))];
+        self.unpacking("unzstd, own frames", corpus, vec![own, made.clone()], rivals);
+        let alone = self.tamp("mh tamp -d -j1", &["-d", "-j1"], &made.path, &out);
+        let (rivals, plain) = (vec![rival(zstd, Target::must(1.03))], Verify::Plain(corpus.plain.clone()));
+        let case = Case::new("unzstd, ordinary frame, one hand", corpus.name, alone, rivals, plain);
+        self.add(Case { needs: vec![made], ..case });
     }
 
     fn unlz4(&mut self, corpus: &Corpus) {

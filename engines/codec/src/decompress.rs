@@ -2,6 +2,8 @@
 //! decoded in the source's turn, and the workers check and write its pieces.
 //! Knows no format's bytes ([`crate::format`] does) and opens nothing itself (`ends` does).
 
+mod ahead;
+mod fold;
 mod group;
 mod number;
 
@@ -11,20 +13,22 @@ use crate::compressed_reader::CompressedReader;
 use crate::ends::{InputEnd, OutputEnd, OutputSpot, check_not_the_same, leave_stdin_at};
 use crate::error::{CodecError, UnitDefect};
 use crate::format::{
-    CutError, Cutter, DecodeLimits, Decoder, Format, FormatFacts, NextUnit, Remark, SegmentFill, StreamDecoder,
-    UnitPlace,
+    AheadOfStream, CutError, Cutter, DecodeLimits, Decoder, Format, FormatFacts, NextUnit, Remark, SegmentFill,
+    StreamDecoder, UnitPlace,
 };
 use crate::in_series::{SeriesStart, decode_on};
 use crate::lane::{Lane, LaneOutcome, SourceFate, Totals};
 use crate::passing::{PassingBytes, pass};
 use crate::reading::StreamReading;
 use crate::registry;
-use crate::running_check::{CheckSoFar, RunningCheck, SegmentCheck, TrailerClaim};
+use crate::running_check::{SegmentCheck, TrailerClaim};
+use ahead::AheadOfStreams;
 use crew::budget::Lease;
 use crew::measures::Measures;
-use crew::pipeline::{By, Cut, CutTurn, OpenLane, Pause, Staffing, Stages, run};
+use crew::pipeline::{By, Cut, CutTurn, Executor, OpenLane, Pause, Staffing, Stages, run};
 use crew::tally::Tally;
 use files::staged_file::Unfinished;
+use fold::{Fold, sound_bytes};
 use group::UnitGroup;
 use number::UnitNumber;
 use parking_lot::Mutex;
@@ -53,6 +57,8 @@ pub struct Decompression<'a> {
     pub on_close: &'a (dyn Fn(usize, LaneOutcome) + Sync),
     /// Uncompressed bytes that came from streams and from whole units: what the stages are called depends on it.
     pub(crate) plain_bytes: UncompressedBytes,
+    /// Streams that several threads work on.
+    pub(crate) ahead: AheadOfStreams,
 }
 
 #[derive(Default)]
@@ -72,7 +78,8 @@ impl<'a> Decompression<'a> {
     ) -> Self {
         let (admission, plain_bytes) = (FormatAdmission::default(), UncompressedBytes::default());
         let reading = StreamReading::default();
-        Self { lanes, one_output, limits, admission, reading, passing: None, unfinished, on_close, plain_bytes }
+        let ahead = AheadOfStreams::default();
+        Self { lanes, one_output, limits, admission, reading, passing: None, unfinished, on_close, plain_bytes, ahead }
     }
 
     /// The same with another idea of what is compressed.
@@ -84,6 +91,8 @@ impl<'a> Decompression<'a> {
 
 /// Decompresses all lanes.
 pub fn decompress(what: &Decompression<'_>, staffing: &Staffing, lease: &dyn Lease, tally: &Tally) -> Measures {
+    let hands = if staffing.mode == Executor::Threaded { staffing.width } else { 1 };
+    what.ahead.set_hands(hands);
     run(what, staffing, lease, tally)
 }
 
@@ -106,6 +115,8 @@ pub struct DecompressSource {
     failed: Option<CodecError>,
     admission: FormatAdmission,
     reading: StreamReading,
+    /// Of a stream that has just begun.
+    ahead: Option<Arc<dyn AheadOfStream>>,
     /// Bytes behind the last unit, which the lane ends without.
     left_unread: Option<CodecError>,
     remark: Option<Remark>,
@@ -131,19 +142,6 @@ pub struct DecompressSink {
     input: Arc<File>,
     wake: Arc<sys::wake::Wake>,
     fold: Mutex<Fold>,
-}
-
-#[derive(Default)]
-struct Fold {
-    offset: u64,
-    /// Uncompressed bytes that every check so far confirms.
-    confirmed: u64,
-    totals: Totals,
-    check: CheckSoFar,
-    /// A unit before was found damaged: nothing after it is placed.
-    broken_in: Option<UnitNumber>,
-    /// Where decoding may go on in series after that.
-    series: Option<SeriesStart>,
 }
 
 /// A chunk: whole units to be decoded, or a segment of a stream that is decoded already.
@@ -247,7 +245,8 @@ impl Stages for Decompression<'_> {
                 ended: false,
                 failed: None,
                 admission: self.admission,
-                reading: self.reading,
+                reading: StreamReading { hands: self.ahead.hands(), ..self.reading },
+                ahead: None,
                 left_unread: None,
                 remark: None,
             },
@@ -266,12 +265,21 @@ impl Stages for Decompression<'_> {
         // A slot that was freed unwritten still carries the failure of the lane that had it.
         chunk.failure = None;
         let any = source.next(&self.limits, chunk, turn)?;
+        source.ahead.take().into_iter().for_each(|stream| self.ahead.begin(stream));
         let bytes = source.reader.position() - from;
         Ok(match (any, &chunk.content) {
             (false, _) => Cut::End,
             (true, Content::Units { to_fetch: Some(_), .. }) => Cut::Noted(bytes),
             (true, _) => Cut::Taken(bytes),
         })
+    }
+
+    fn can_look_ahead(&self) -> bool {
+        self.ahead.has_work()
+    }
+
+    fn look_ahead(&self) {
+        self.ahead.work();
     }
 
     fn fetch(&self, chunk: &mut DecompressChunk) -> Result<(), CodecError> {
@@ -426,46 +434,6 @@ impl Stages for Decompression<'_> {
     }
 }
 
-/// How many written bytes are sound: those that checks confirm, or, of a file that breaks off, all, since no check failed.
-fn sound_bytes(error: &CodecError, fold: &Fold, output: &OutputEnd) -> u64 {
-    match error {
-        CodecError::Damaged { defect: UnitDefect::Truncated, .. } => output.written(),
-        error if error.is_damage() => fold.confirmed.min(output.written()),
-        _ => 0,
-    }
-}
-
-impl Fold {
-    /// Counts a chunk's units and continues their check. True if it confirms all sound bytes so far; a wrong check fails the chunk.
-    fn check(&mut self, chunk: &mut DecompressChunk) -> bool {
-        let (unit, claim) = match &chunk.content {
-            Content::Nothing => return false,
-            Content::Units { units, .. } => {
-                self.totals.units += units.len() as u64;
-                if units.first().is_some_and(|unit| unit.is_checked_later) {
-                    self.check.add(SegmentCheck::begin(RunningCheck::Xxh32), chunk.uncompressed.content());
-                    return false;
-                }
-                return true;
-            }
-            Content::Segment { unit, filled, check } => {
-                self.check.add(*check, chunk.uncompressed.content());
-                let SegmentFill::Last(claim) = filled else { return false };
-                self.totals.units += 1;
-                self.totals.streamed_units += 1;
-                (unit, claim)
-            }
-            Content::Check { unit, claim } => (unit, claim),
-        };
-        let compared = self.check.compare(*claim);
-        let is_confirmed = compared.is_ok();
-        if let Err(defect) = compared {
-            chunk.failure = Some(Failure { cause: unit.damaged(defect), sound_bytes: 0, series: None });
-        }
-        is_confirmed
-    }
-}
-
 impl DecoderSlot {
     fn for_format(&mut self, format: &'static dyn Format, limits: &DecodeLimits) -> &mut Box<dyn Decoder> {
         let name = format.facts().name;
@@ -513,7 +481,10 @@ impl DecompressSource {
                     self.skip(bytes)?;
                     return Ok(true);
                 }
-                NextUnit::Stream(decoder) => self.streaming = Some((decoder, self.number())),
+                NextUnit::Stream(decoder) => {
+                    self.ahead = decoder.ahead();
+                    self.streaming = Some((decoder, self.number()));
+                }
                 // Padding between units would tear a group's bytes apart: what is gathered goes first.
                 NextUnit::Padding { bytes } | NextUnit::Zeros { bytes } if group.units.is_empty() => {
                     self.skip(bytes)?;

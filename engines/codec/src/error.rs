@@ -224,6 +224,16 @@ pub enum UnitDefect {
     /// The zstd data are broken.
     #[error("{0}")]
     Zstd(&'static str),
+    /// A block of a zstd frame is damaged.
+    #[error("block {} at byte {} is damaged: {what}", Grouped(*number), Grouped(*offset))]
+    ZstdBlock {
+        /// The block, counted from 1.
+        number: u64,
+        /// Where it begins in the file.
+        offset: u64,
+        /// Its damage.
+        what: &'static str,
+    },
     /// The stored check is another than the data's.
     #[error("check is {}, data say {}", hexadecimal(stored), hexadecimal(computed))]
     WideChecksum {

@@ -14,6 +14,7 @@ use crate::zstd_tuning::ZstdTuning;
 use crew::pipeline::{CutTurn, Pause};
 use std::io;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What is fixed about a format.
@@ -496,11 +497,26 @@ pub trait Decoder: Send {
     ) -> Result<(), UnitDefect>;
 }
 
+/// Work on a unit that is decoded as a stream, for threads that have nothing more urgent to do.
+pub trait AheadOfStream: Send + Sync {
+    /// Whether there is some now: quick.
+    fn has_work(&self) -> bool;
+    /// Does a piece of it, of a fraction of a millisecond.
+    fn work(&self);
+    /// Whether the stream has ended.
+    fn is_over(&self) -> bool;
+}
+
 /// Decodes one unit segment by segment, in order.
 pub trait StreamDecoder: Send {
     /// The check to be computed beside the decoding, for the claim in [`SegmentFill::Last`].
     fn running_check(&self) -> RunningCheck {
         RunningCheck::None
+    }
+
+    /// What other threads may do ahead of it, where there is something.
+    fn ahead(&self) -> Option<Arc<dyn AheadOfStream>> {
+        None
     }
 
     /// Units that it has gone through, where it goes through several: for messages.

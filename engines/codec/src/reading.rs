@@ -14,11 +14,13 @@ pub struct StreamReading {
     pub ignores_checks: bool,
     /// Memory that the filters of a file may take, as liblzma counts (xz, lzma, lz).
     pub filter_bytes: u64,
+    /// Hands that may work on one unit, where that makes it faster (zst).
+    pub hands: usize,
 }
 
 impl Default for StreamReading {
     fn default() -> Self {
-        Self { raw: None, is_first_alone: false, ignores_checks: false, filter_bytes: u64::MAX }
+        Self { raw: None, is_first_alone: false, ignores_checks: false, filter_bytes: u64::MAX, hands: 1 }
     }
 }
 

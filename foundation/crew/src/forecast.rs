@@ -156,8 +156,8 @@ fn parts_of(measures: &Measures, others_cpu_ns: u64) -> Parts {
     // Off-CPU time of reading at offsets is a disk's: it does not shrink with more cores as far as this run can tell, so it counts
     // as serial. CPU time there does shrink, but for that of cutting. A file has one writer at a time (`pipeline::scheduler`).
     let reading = match measures.reading {
-        Access::AtOffsets => clocks.cut.busy_ns + clocks.read.starved_ns,
-        Access::InTurns | Access::OwnThread => clocks.read.busy_ns + clocks.read.starved_ns,
+        Access::AtOffsets | Access::InTurns => clocks.cut.busy_ns + clocks.read.starved_ns,
+        Access::OwnThread => clocks.read.busy_ns + clocks.read.starved_ns,
     };
     let writing = clocks.write.busy_ns + clocks.write.blocked_ns;
     let (serial_ns, serial_name) = if reading >= writing { (reading, read_name) } else { (writing, write_name) };

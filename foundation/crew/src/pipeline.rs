@@ -155,10 +155,10 @@ impl<'a> CutTurn<'a> {
         CutTurn { lease: Some(lease), ..Self::with_a_hand() }
     }
 
-    /// Does what [`Stages::look_ahead`] could have done before: it is no part of what one alone can do at a time.
+    /// Does what [`Stages::look_ahead`] could have done before, with a hand: it is no part of what one alone can do at a time.
     pub fn prepare<T>(&mut self, look: impl FnOnce() -> T) -> T {
         let begin = Instant::now();
-        let result = look();
+        let result = self.with_hand(look);
         self.preparing += begin.elapsed();
         result
     }

@@ -233,9 +233,9 @@ fn bound_of(measures: &Measures) -> Bound {
     let writing = Occupation::of(&clocks.write, clocks.write.blocked_ns, measures.wall_ns);
     let short_of_slots = measures.slots.given < measures.slots.wanted;
 
-    if measures.reading != Access::AtOffsets && measures.workers > 1 && reading.share >= OCCUPIED
-        || measures.reading == Access::OwnThread && reading.share >= OCCUPIED && workers.busy < OCCUPIED
-    {
+    // What others did ahead of a chunk's turn is reading, and no part of what one alone can do at a time.
+    let is_all_there_is = measures.workers > 1 || workers.busy < OCCUPIED;
+    if measures.reading == Access::OwnThread && reading.share >= OCCUPIED && is_all_there_is {
         return reading.source(read_name);
     }
     if measures.workers > 1 && cutting.share >= OCCUPIED {

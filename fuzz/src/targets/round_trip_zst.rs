@@ -32,7 +32,7 @@ fn assert_is_read(plain: &[u8], packed: &[u8]) {
 
 /// The input, then pieces of it, of what was grown so far, runs and noise, to the length that our match finder begins at. Which
 /// of them comes, and how long each is at most, the input chooses.
-fn grown(plain: &[u8]) -> Vec<u8> {
+pub fn grown(plain: &[u8]) -> Vec<u8> {
     let seed = plain.iter().fold(1_u64, |seed, &byte| seed.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte));
     let mut random = Random::seeded(seed);
     let piece_bytes_max = 1 << (3 + random.below(15));

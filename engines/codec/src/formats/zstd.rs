@@ -13,6 +13,8 @@ mod own_frames;
 #[cfg(not(feature = "zstd-finder"))]
 #[path = "zstd/no_own_frames.rs"]
 mod own_frames;
+#[cfg(target_arch = "x86_64")]
+mod parallel_frame;
 pub(crate) mod parameters;
 mod stepped_frames;
 pub mod survey;
@@ -22,6 +24,7 @@ use crate::error::CodecError;
 use crate::format::{
     Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, Format, FormatFacts, StreamEncoder, Tail, UnitLayout,
 };
+use crate::reading::StreamReading;
 
 pub(crate) use kernel::train as train_dictionary;
 
@@ -102,7 +105,11 @@ impl Format for Zstd {
     }
 
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
-        Box::new(cut::FrameCutter::new(limits))
+        self.cutter_as(limits, &StreamReading::default())
+    }
+
+    fn cutter_as(&self, limits: &DecodeLimits, reading: &StreamReading) -> Box<dyn Cutter> {
+        Box::new(cut::FrameCutter::new(limits, reading.hands))
     }
 
     fn decoder(&self, limits: &DecodeLimits) -> Box<dyn Decoder> {

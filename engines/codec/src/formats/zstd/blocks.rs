@@ -1,7 +1,7 @@
 //! Where a frame is cut into blocks, and what stands in front of each (RFC 8878, 3.1.1.2).
 //! A block has its own entropy tables: it pays to begin another where the bytes change. Does not pack them.
 
-use super::container::BLOCK_HEADER_BYTES;
+use super::container::{BLOCK_HEADER_BYTES, ZstdBlockKind};
 use super::kernel::finder::BLOCK_BYTES_MAX;
 
 /// Blocks are cut at multiples of this.
@@ -68,17 +68,6 @@ fn differ(before: &Counts, counts: &Counts, number: u16, allowed: u16) -> bool {
     16 * u32::from(differences) >= u32::from(number * SEGMENT_COUNTS) * u32::from(allowed)
 }
 
-/// A block's type (RFC 8878, 3.1.1.2.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ZstdBlockKind {
-    /// Its bytes stand behind the header.
-    Raw = 0,
-    /// Its one byte stands there, to be repeated.
-    Repeated = 1,
-    /// A compressed block's content stands there.
-    Compressed = 2,
-}
-
 /// A block's header: `bytes` is what it decodes to, or of a compressed one what stands behind the header.
 pub(super) fn block_header(kind: ZstdBlockKind, bytes: usize, is_last: bool) -> [u8; BLOCK_HEADER_BYTES] {
     debug_assert!(bytes <= BLOCK_BYTES_MAX, "no block is larger");
@@ -112,13 +101,14 @@ mod tests {
 
     #[test]
     fn headers_are_read_as_they_were_written() {
-        use super::super::container::{ZstdBlockHeader, parse_block_header};
+        use super::super::container::parse_block_header;
         for (kind, packed_bytes) in
             [(ZstdBlockKind::Raw, 99_999), (ZstdBlockKind::Compressed, 99_999), (ZstdBlockKind::Repeated, 1)]
         {
             for is_last in [false, true] {
                 let header = parse_block_header(block_header(kind, 99_999, is_last)).expect("valid");
-                assert_eq!(header, ZstdBlockHeader { is_last, packed_bytes });
+                assert_eq!((header.kind, header.size), (kind, 99_999));
+                assert_eq!((header.is_last, header.packed_bytes), (is_last, packed_bytes));
             }
         }
     }

@@ -69,10 +69,24 @@ pub(super) fn parse_frame_header(head: &[u8]) -> Result<Option<ZstdFrameHeader>,
     Ok(Some(ZstdFrameHeader { bytes: at, window_bytes, content_bytes, has_checksum, dictionary }))
 }
 
+/// A block's type (RFC 8878, 3.1.1.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ZstdBlockKind {
+    /// Its bytes stand behind the header.
+    Raw = 0,
+    /// Its one byte stands there, to be repeated.
+    Repeated = 1,
+    /// A compressed block's content stands there.
+    Compressed = 2,
+}
+
 /// A block as its three header bytes tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ZstdBlockHeader {
     pub is_last: bool,
+    pub kind: ZstdBlockKind,
+    /// The size that it tells: of a repeated byte, how often it is repeated.
+    pub size: u64,
     /// Bytes that follow the header in the file.
     pub packed_bytes: u64,
 }
@@ -82,15 +96,16 @@ pub(super) fn parse_block_header(bytes: [u8; BLOCK_HEADER_BYTES]) -> Result<Zstd
     let [low, middle, high] = bytes;
     let word = u32::from_le_bytes([low, middle, high, 0]);
     let size = u64::from(word >> 3);
-    let packed_bytes = match (word >> 1) & 3 {
-        1 => 1,
-        0 | 2 => size,
+    let (kind, packed_bytes) = match (word >> 1) & 3 {
+        0 => (ZstdBlockKind::Raw, size),
+        1 => (ZstdBlockKind::Repeated, 1),
+        2 => (ZstdBlockKind::Compressed, size),
         _ => return Err(UnitDefect::Header("one of its blocks is of the reserved type")),
     };
     if size > BLOCK_BYTES_MAX {
         return Err(UnitDefect::Header("one of its blocks is larger than 128 KiB"));
     }
-    Ok(ZstdBlockHeader { is_last: word & 1 == 1, packed_bytes })
+    Ok(ZstdBlockHeader { is_last: word & 1 == 1, kind, size, packed_bytes })
 }
 
 fn little_endian(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
@@ -123,7 +138,7 @@ mod tests {
         assert!(parse_block_header([0x07, 0, 0]).is_err());
         assert_eq!(
             parse_block_header([0x03, 0xff, 0]).expect("RLE"),
-            ZstdBlockHeader { is_last: true, packed_bytes: 1 }
+            ZstdBlockHeader { is_last: true, kind: ZstdBlockKind::Repeated, size: 0x1fe0, packed_bytes: 1 }
         );
     }
 }

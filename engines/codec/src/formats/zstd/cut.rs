@@ -9,6 +9,8 @@ use super::container::{
     parse_frame_header,
 };
 use super::decode::ZstdFrameStream;
+#[cfg(target_arch = "x86_64")]
+use super::parallel_frame::ParallelFrame;
 use crate::compressed_reader::CompressedReader;
 use crate::error::UnitDefect;
 use crate::format::{
@@ -19,11 +21,15 @@ use crate::formats::skippable;
 /// A frame from this size on is worth writing while it is decoded. Smaller ones are done before another core wakes up.
 const LONG_FRAME_BYTES: u64 = 1 << 20;
 
+/// Blocks of a frame that is not worth it, as far as its size is not known: 1 MiB.
+const FEW_BLOCKS: usize = 8;
+
 /// The limit unless less is asked for: the zstd tool's default.
 const USUAL_WINDOW_BYTES: u64 = 128 << 20;
 
 pub(super) struct FrameCutter {
     limits: DecodeLimits,
+    hands: usize,
     frames: u64,
     frames_with_checksum: u64,
     skipped: u64,
@@ -31,8 +37,8 @@ pub(super) struct FrameCutter {
 }
 
 impl FrameCutter {
-    pub fn new(limits: &DecodeLimits) -> Self {
-        Self { limits: *limits, frames: 0, frames_with_checksum: 0, skipped: 0, detail: Detail::default() }
+    pub fn new(limits: &DecodeLimits, hands: usize) -> Self {
+        Self { limits: *limits, hands, frames: 0, frames_with_checksum: 0, skipped: 0, detail: Detail::default() }
     }
 
     fn frame(&mut self, input: &mut CompressedReader, header: &ZstdFrameHeader) -> Result<NextUnit, CutError> {
@@ -56,7 +62,8 @@ impl FrameCutter {
             return Err(window_defect(header.window_bytes, self.limits.window_bytes).into());
         }
         check_stream_bytes(header.window_bytes, &self.limits)?;
-        Ok(NextUnit::Stream(Box::new(ZstdFrameStream::new(&self.limits)?)))
+        let hands = if ends_soon(input, header)? { 1 } else { self.hands };
+        stream(*header, &self.limits, hands)
     }
 }
 
@@ -140,6 +147,34 @@ fn frame_length(
     // A frame has more bytes than four.
     let is_whole = input.peek_at(length - last.len() as u64, &mut last)? == last.len();
     Ok((is_whole && length <= longest).then_some((length, last)))
+}
+
+/// Whether a frame that does not tell its size has but a few blocks. Of a pipe it is not known: it would have to be waited for.
+fn ends_soon(input: &mut CompressedReader, header: &ZstdFrameHeader) -> Result<bool, CutError> {
+    let mut length = header.bytes as u64;
+    let blocks = if header.content_bytes.is_none() && input.regular_file().is_some() { FEW_BLOCKS } else { 0 };
+    for _ in 0..blocks {
+        let mut bytes = [0; BLOCK_HEADER_BYTES];
+        if input.peek_at(length, &mut bytes)? < bytes.len() {
+            return Ok(true);
+        }
+        let Ok(block) = parse_block_header(bytes) else { return Ok(true) };
+        if block.is_last {
+            return Ok(true);
+        }
+        length += bytes.len() as u64 + block.packed_bytes;
+    }
+    Ok(false)
+}
+
+/// What decodes a frame as a stream.
+fn stream(header: ZstdFrameHeader, limits: &DecodeLimits, hands: usize) -> Result<NextUnit, CutError> {
+    #[cfg(target_arch = "x86_64")]
+    if ParallelFrame::takes(&header, limits, hands) {
+        return Ok(NextUnit::Stream(Box::new(ParallelFrame::new(header))));
+    }
+    let _one_does = (header, hands);
+    Ok(NextUnit::Stream(Box::new(ZstdFrameStream::new(limits)?)))
 }
 
 fn window_defect(need_bytes: u64, allowed_bytes: u64) -> UnitDefect {

@@ -1,7 +1,9 @@
 //! What reaches past the safe binding of libzstd, on one core, one block at a time. It knows no files; whoever calls it cuts the blocks.
-//! Parts: `finder`, what compresses level 3 (a build may do without it); `stepper`, the library's own encoder for the slow levels;
+//! Parts: `blocks`, what decodes one frame in two steps; `finder`, what compresses level 3 (a build may do without it); `stepper`, the library's own encoder for the slow levels;
 //! `trainer`, which makes dictionaries.
 
+#[cfg(target_arch = "x86_64")]
+pub(super) mod blocks;
 #[cfg(feature = "zstd-finder")]
 pub(super) mod finder;
 mod stepper;

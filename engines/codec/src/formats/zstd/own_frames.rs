@@ -1,8 +1,9 @@
 //! Frames of level 3 by our own match finder (`kernel::finder`): header, blocks, checksum (RFC 8878, 3.1.1).
 //! Only lengths are its business: what else a frame has to be is decided in `encode`.
 
-use super::blocks::{ZstdBlockKind, block_header, next_block_bytes};
+use super::blocks::{block_header, next_block_bytes};
 use super::container::MAGIC;
+use super::container::ZstdBlockKind;
 use super::kernel::finder::{EntropyCoder, FRAME_BYTES_MAX, Finder, FrameFinder, HELD_BYTES};
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;

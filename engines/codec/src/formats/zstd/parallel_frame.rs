@@ -1,0 +1,306 @@
+//! One long frame on several cores: its blocks' literals and sequences are decoded by whoever has time, ahead of the one thread that
+//! copies them in order. Theory: `engines/codec/README.md`.
+
+use super::container::{BLOCK_BYTES_MAX, BLOCK_HEADER_BYTES, ZstdBlockKind, ZstdFrameHeader, parse_block_header};
+use super::kernel::blocks::{BlockDecoder, BlockDefect, BlockHistory, CompressedBlock, DecodedBlock, TablesSoFar};
+use crate::byte_buffer::ByteBuffer;
+use crate::compressed_reader::CompressedReader;
+use crate::error::UnitDefect;
+use crate::format::{AheadOfStream, CutError, DecodeLimits, SegmentFill, StreamDecoder};
+use crew::pipeline::CutTurn;
+use parking_lot::{Condvar, Mutex};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use xxhash_rust::xxh64::Xxh64;
+
+/// Blocks under way at most. Each takes up to 0.7 MB.
+const UNDER_WAY: u64 = 24;
+
+/// Compressed bytes that are read at a time.
+const INPUT_BYTES: usize = 256 << 10;
+
+/// LIMIT: the largest window; the library decodes what needs more.
+const WINDOW_MAX: u64 = 1 << 30;
+
+/// A frame from this size on is worth the hand-overs.
+const LEAST_BYTES: u64 = 1 << 20;
+
+/// A block that waits to be decoded.
+struct BlockTask {
+    number: u64,
+    block: Result<CompressedBlock, BlockDefect>,
+}
+
+type Decoded = Result<DecodedBlock, BlockDefect>;
+
+/// Blocks of a frame that are decoded ahead of the copying.
+struct BlockPool {
+    block_bytes: usize,
+    state: Mutex<PoolState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct PoolState {
+    waiting: VecDeque<BlockTask>,
+    done: BTreeMap<u64, Decoded>,
+    decoders: Vec<BlockDecoder>,
+    spare: Vec<DecodedBlock>,
+    is_over: bool,
+}
+
+impl BlockPool {
+    fn add(&self, task: BlockTask) {
+        self.state.lock().waiting.push_back(task);
+    }
+
+    /// The block of this number, decoded; by this thread, if nobody has begun. While another is at it, this one decodes later ones.
+    fn take(&self, number: u64) -> Decoded {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(decoded) = state.done.remove(&number) {
+                return decoded;
+            }
+            match state.waiting.pop_front() {
+                Some(task) => {
+                    drop(state);
+                    self.decode(task);
+                    state = self.state.lock();
+                }
+                None => self.changed.wait(&mut state),
+            }
+        }
+    }
+
+    fn decode(&self, task: BlockTask) {
+        let (decoder, spare) = {
+            let mut state = self.state.lock();
+            (state.decoders.pop(), state.spare.pop())
+        };
+        let mut into = spare.unwrap_or_default();
+        let mut decoder = decoder.or_else(BlockDecoder::new);
+        let outcome = match (&task.block, &mut decoder) {
+            (Ok(block), Some(decoder)) => decoder.decode(block, self.block_bytes, &mut into),
+            (Err(defect), _) => Err(*defect),
+            (_, None) => Err("this CPU cannot decode it so"),
+        };
+        let mut state = self.state.lock();
+        state.decoders.extend(decoder);
+        state.done.insert(task.number, outcome.map(|()| into));
+        drop(state);
+        self.changed.notify_one();
+    }
+}
+
+impl AheadOfStream for BlockPool {
+    fn has_work(&self) -> bool {
+        !self.state.lock().waiting.is_empty()
+    }
+
+    fn work(&self) {
+        let task = self.state.lock().waiting.pop_front();
+        task.into_iter().for_each(|task| self.decode(task));
+    }
+
+    fn is_over(&self) -> bool {
+        self.state.lock().is_over
+    }
+}
+
+/// Decodes one frame segment by segment.
+pub(super) struct ParallelFrame {
+    pool: Arc<BlockPool>,
+    header: ZstdFrameHeader,
+    tables: TablesSoFar,
+    history: BlockHistory,
+    checksum: Xxh64,
+    has_begun: bool,
+    /// Blocks that were read, and whether the last one is among them.
+    read: u64,
+    is_all_read: bool,
+    copied: u64,
+    /// Where the blocks begin that are under way.
+    offsets: VecDeque<u64>,
+}
+
+impl Drop for ParallelFrame {
+    fn drop(&mut self) {
+        let mut state = self.pool.state.lock();
+        state.is_over = true;
+        state.waiting.clear();
+    }
+}
+
+impl ParallelFrame {
+    /// Whether a frame is decoded so where there are so many hands.
+    pub fn takes(header: &ZstdFrameHeader, limits: &DecodeLimits, hands: usize) -> bool {
+        hands > 1
+            && header.window_bytes <= WINDOW_MAX
+            && header.content_bytes.is_none_or(|bytes| bytes >= LEAST_BYTES)
+            && header.dictionary == 0
+            && limits.dictionary.is_none()
+            && limits.prefix.is_none()
+            && BlockDecoder::is_possible()
+    }
+
+    /// Of a frame whose header is `header`, at which the reader will stand.
+    pub fn new(header: ZstdFrameHeader) -> Self {
+        // RFC 8878 section 3.1.1.2.4. A frame that is shorter than its window needs no more than itself.
+        let window = header.window_bytes.min(WINDOW_MAX).min(header.content_bytes.unwrap_or(u64::MAX)) as usize;
+        let block_bytes = header.window_bytes.min(BLOCK_BYTES_MAX) as usize;
+        let pool = BlockPool { block_bytes, state: Mutex::default(), changed: Condvar::new() };
+        Self {
+            pool: Arc::new(pool),
+            header,
+            tables: TablesSoFar::default(),
+            history: BlockHistory::new(window),
+            checksum: Xxh64::new(0),
+            has_begun: false,
+            read: 0,
+            is_all_read: false,
+            copied: 0,
+            offsets: VecDeque::new(),
+        }
+    }
+
+    /// Reads the next block, if one is wanted now.
+    fn read_block(&mut self, input: &mut CompressedReader) -> Result<(), CutError> {
+        let is_wanted = !self.is_all_read && self.read - self.copied < UNDER_WAY;
+        if !is_wanted || self.read > self.copied && input.would_wait() {
+            return Ok(());
+        }
+        let offset = input.position();
+        let (head, _) = input.ahead(BLOCK_HEADER_BYTES, INPUT_BYTES)?;
+        let outcome = match head.first_chunk::<BLOCK_HEADER_BYTES>() {
+            None => return self.breaks_off(),
+            Some(head) => parse_block_header(*head),
+        };
+        let header = match outcome {
+            Ok(header) if header.size <= self.pool.block_bytes as u64 => header,
+            Ok(_) => return self.add(offset, Err("it is larger than a block of this frame may be"), true),
+            Err(_) => return self.add(offset, Err("it is of a reserved type, or too large"), true),
+        };
+        input.consume(BLOCK_HEADER_BYTES);
+        let packed_bytes = header.packed_bytes as usize;
+        let front = if header.kind == ZstdBlockKind::Compressed { TablesSoFar::FRONT } else { 0 };
+        let mut bytes = Vec::with_capacity(front + packed_bytes);
+        bytes.resize(front, 0);
+        // The reader has a buffer, so that few of these are a read of their own.
+        input.peek(packed_bytes, INPUT_BYTES)?;
+        if input.take_into(packed_bytes, &mut bytes)? < packed_bytes {
+            return self.breaks_off();
+        }
+        let block = match header.kind {
+            ZstdBlockKind::Raw => Ok(CompressedBlock::Raw(bytes)),
+            ZstdBlockKind::Repeated => Ok(CompressedBlock::Repeated(bytes[0], header.size as usize)),
+            // COMPAT: the library's stream takes one of no bytes for an empty block.
+            ZstdBlockKind::Compressed if packed_bytes == 0 => Ok(CompressedBlock::Raw(Vec::new())),
+            ZstdBlockKind::Compressed => self.tables.block(bytes),
+        };
+        let is_last = header.is_last || block.is_err();
+        self.add(offset, block, is_last)
+    }
+
+    /// What was read before comes first.
+    fn breaks_off(&mut self) -> Result<(), CutError> {
+        if self.read == self.copied {
+            return Err(UnitDefect::Truncated.into());
+        }
+        self.is_all_read = true;
+        self.pool.add(BlockTask { number: self.read, block: Err(BREAKS_OFF) });
+        self.offsets.push_back(0);
+        self.read += 1;
+        Ok(())
+    }
+
+    fn add(&mut self, offset: u64, block: Result<CompressedBlock, BlockDefect>, is_last: bool) -> Result<(), CutError> {
+        self.pool.add(BlockTask { number: self.read, block });
+        self.offsets.push_back(offset);
+        self.read += 1;
+        self.is_all_read = is_last;
+        Ok(())
+    }
+
+    /// Copies the next block, decoded, into its place.
+    fn copy_block(&mut self, decoded: Decoded, uncompressed: &mut ByteBuffer) -> Result<(), UnitDefect> {
+        let (number, offset) = (self.copied, self.offsets.pop_front().unwrap_or(0));
+        let damaged = |what| match what {
+            BREAKS_OFF => UnitDefect::Truncated,
+            what => UnitDefect::ZstdBlock { number: number + 1, offset, what },
+        };
+        let mut block = decoded.map_err(damaged)?;
+        let done = self.history.done() + block.bytes() as u64;
+        let content = self.history.append(&mut block).map_err(damaged)?;
+        if let Some(stored) = self.header.content_bytes.filter(|&stored| stored < done) {
+            return Err(UnitDefect::Length { stored, actual: done });
+        }
+        if self.header.has_checksum {
+            self.checksum.update(content);
+        }
+        uncompressed.append(content);
+        self.pool.state.lock().spare.push(block);
+        self.copied += 1;
+        Ok(())
+    }
+
+    /// Behind the last block: its size and its checksum.
+    fn finish(&mut self, input: &mut CompressedReader) -> Result<(), CutError> {
+        let done = self.history.done();
+        if let Some(stored) = self.header.content_bytes.filter(|&stored| stored != done) {
+            return Err(UnitDefect::Length { stored, actual: done }.into());
+        }
+        if self.header.has_checksum {
+            let (behind, _) = input.ahead(4, 4)?;
+            let Some(stored) = behind.first_chunk::<4>() else { return Err(UnitDefect::Truncated.into()) };
+            // RFC 8878 section 3.1.1: the low four bytes.
+            let (stored, computed) = (u32::from_le_bytes(*stored), self.checksum.digest() as u32);
+            input.consume(4);
+            if stored != computed {
+                return Err(UnitDefect::Checksum { stored, computed }.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Among defects of blocks: there is none.
+const BREAKS_OFF: BlockDefect = "it breaks off";
+
+impl StreamDecoder for ParallelFrame {
+    fn ahead(&self) -> Option<Arc<dyn AheadOfStream>> {
+        let ahead: Arc<dyn AheadOfStream> = Arc::<BlockPool>::clone(&self.pool);
+        Some(ahead)
+    }
+
+    fn fill(
+        &mut self,
+        input: &mut CompressedReader,
+        uncompressed: &mut ByteBuffer,
+        segment_bytes: usize,
+        turn: &mut CutTurn<'_>,
+    ) -> Result<SegmentFill, CutError> {
+        uncompressed.clear();
+        if !self.has_begun {
+            self.has_begun = true;
+            input.peek(self.header.bytes, INPUT_BYTES)?;
+            input.consume(self.header.bytes);
+        }
+        loop {
+            // Two for one that is copied, until so many are under way.
+            self.read_block(input)?;
+            self.read_block(input)?;
+            let decoded = turn.prepare(|| self.pool.take(self.copied));
+            turn.with_hand(|| self.copy_block(decoded, uncompressed))?;
+            if self.is_all_read && self.copied == self.read {
+                return self.finish(input).map(|()| SegmentFill::Last(None));
+            }
+            let nothing_at_hand = self.copied == self.read && !uncompressed.is_empty() && input.would_wait();
+            if uncompressed.len() + BLOCK_BYTES_MAX as usize > segment_bytes || nothing_at_hand {
+                return Ok(SegmentFill::More);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
