@@ -182,7 +182,7 @@ mod tests {
         let data = Data::at(directory.path(), true, true);
         let cases = cases(Path::new("/b/mh"), &data).expect("the names are text");
         let mut names: Vec<String> = cases.iter().map(|case| format!("{} {}", case.name, case.corpus)).collect();
-        assert_eq!(names.len(), 2 * (9 + 8) + 4 + 5 + 3 + 3 + 2);
+        assert_eq!(names.len(), 2 * (9 + 12) + 4 + 5 + 3 + 3 + 2);
         names.sort();
         names.dedup();
         assert_eq!(names.len(), cases.len(), "each name and corpus once");

@@ -147,7 +147,8 @@ mod tests {
 
     #[test]
     fn a_decoder_that_cannot_be_divided_is_what_binds() {
-        let clocks = Clocks { read: clock(950, 0, 0), work: clock(20, 900, 0), ..Clocks::default() };
+        let read = clock(950, 0, 0);
+        let clocks = Clocks { read, cut: read, work: clock(20, 900, 0), ..Clocks::default() };
         let decoding = measures(Access::InTurns, ["decompress", "check", "write"], clocks);
         let told = as_one(&extraction(), &decoding);
         let verdict = verdict(&told, &Circumstances::default());
@@ -187,7 +188,9 @@ mod tests {
             (Access::InTurns, ["decompress", "check", "write"], without(300, 650), clock(0, 0, 0)),
             (Access::AtOffsets, ["read", "decompress", "write"], clock(10, 0, 0), without(500, 1200)),
         ] {
-            let decoder = Clocks { read, work, ..Clocks::default() };
+            // What is read in turns is cut as a whole.
+            let cut = if access == Access::InTurns { read } else { StageClock::default() };
+            let decoder = Clocks { read, cut, work, ..Clocks::default() };
             let told = as_one(
                 &measures(Access::OwnThread, ["slice", "extract", "finish"], clocks),
                 &measures(access, names, decoder),
