@@ -82,7 +82,9 @@ impl Suite<'_> {
         let rivals = vec![rival(zstd.clone(), Target::must(0.65).aim(0.50))];
         self.unpacking("unzstd, own frames", corpus, vec![own, made.clone()], rivals);
         let alone = self.tamp("mh tamp -d -j1", &["-d", "-j1"], &made.path, &out);
-        let (rivals, plain) = (vec![rival(zstd, Target::must(1.03))], Verify::Plain(corpus.plain.clone()));
+        // The program alone reads and writes in threads of their own.
+        let single = Self::zstd("zstd -d --single-thread", &["-d", "--single-thread"], &made.path, &out);
+        let (rivals, plain) = (vec![rival(single, Target::must(1.03))], Verify::Plain(corpus.plain.clone()));
         let case = Case::new("unzstd, ordinary frame, one hand", corpus.name, alone, rivals, plain);
         self.add(Case { needs: vec![made], ..case });
     }
