@@ -73,6 +73,7 @@ impl BlockPool {
     }
 
     fn decode(&self, task: BlockTask) {
+        let mut promise = Promise { pool: self, number: Some(task.number) };
         let (decoder, spare) = {
             let mut state = self.state.lock();
             (state.decoders.pop(), state.spare.pop())
@@ -87,8 +88,23 @@ impl BlockPool {
         let mut state = self.state.lock();
         state.decoders.extend(decoder);
         state.done.insert(task.number, outcome.map(|()| into));
+        promise.number = None;
         drop(state);
         self.changed.notify_one();
+    }
+}
+
+/// A block that somebody may wait for: if decoding it panics, it is told, and the panic ends the run.
+struct Promise<'a> {
+    pool: &'a BlockPool,
+    number: Option<u64>,
+}
+
+impl Drop for Promise<'_> {
+    fn drop(&mut self) {
+        let Some(number) = self.number else { return };
+        self.pool.state.lock().done.insert(number, Err("its decoder has panicked"));
+        self.pool.changed.notify_one();
     }
 }
 
@@ -127,7 +143,8 @@ impl Drop for ParallelFrame {
     fn drop(&mut self) {
         let mut state = self.pool.state.lock();
         state.is_over = true;
-        state.waiting.clear();
+        (state.waiting, state.done) = Default::default();
+        (state.spare, state.decoders) = Default::default();
     }
 }
 
