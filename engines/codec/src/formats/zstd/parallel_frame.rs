@@ -10,6 +10,7 @@ use crate::format::{AheadOfStream, CutError, DecodeLimits, SegmentFill, StreamDe
 use crew::pipeline::CutTurn;
 use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::sync::Arc;
 use xxhash_rust::xxh64::Xxh64;
 
@@ -137,6 +138,8 @@ pub(super) struct ParallelFrame {
     copied: u64,
     /// Where the blocks begin that are under way.
     offsets: VecDeque<u64>,
+    /// Why no more could be read: told behind the blocks that were.
+    read_error: Option<io::Error>,
 }
 
 impl Drop for ParallelFrame {
@@ -177,10 +180,21 @@ impl ParallelFrame {
             is_all_read: false,
             copied: 0,
             offsets: VecDeque::new(),
+            read_error: None,
         }
     }
 
-    /// Reads the next block, if one is wanted now.
+    /// Reads the next block, if one is wanted now. What cannot be read is no loss of the blocks before it.
+    fn read_ahead(&mut self, input: &mut CompressedReader) -> Result<(), CutError> {
+        match self.read_block(input) {
+            Err(CutError::Read(error)) if self.read > self.copied => {
+                (self.read_error, self.is_all_read) = (Some(error), true);
+                Ok(())
+            }
+            outcome => outcome,
+        }
+    }
+
     fn read_block(&mut self, input: &mut CompressedReader) -> Result<(), CutError> {
         let is_wanted = !self.is_all_read && self.read - self.copied < UNDER_WAY;
         if !is_wanted || self.read > self.copied && input.would_wait() {
@@ -304,11 +318,14 @@ impl StreamDecoder for ParallelFrame {
         }
         loop {
             // Two for one that is copied, until so many are under way.
-            self.read_block(input)?;
-            self.read_block(input)?;
+            self.read_ahead(input)?;
+            self.read_ahead(input)?;
             let decoded = turn.prepare(|| self.pool.take(self.copied));
             turn.with_hand(|| self.copy_block(decoded, uncompressed))?;
             if self.is_all_read && self.copied == self.read {
+                if let Some(error) = self.read_error.take() {
+                    return Err(error.into());
+                }
                 return self.finish(input).map(|()| SegmentFill::Last(None));
             }
             let nothing_at_hand = self.copied == self.read && !uncompressed.is_empty() && input.would_wait();
