@@ -373,7 +373,9 @@ mod tests {
         assert_eq!((counts.accuracy, counts.counts[0], counts.symbols, length), (5, 32, 1, 2));
         assert!(SymbolCounts::read(&bits.to_le_bytes()[..1], 36).is_none(), "it breaks off");
         assert!(SymbolCounts::read(&[0x0f, 0, 0, 0], 36).is_none(), "accuracy 20");
-        assert!(SymbolCounts::read(&[0; 64], 36).is_none(), "more symbols than there are");
+        // Zeros: each symbol less than one of 32 cells.
+        assert_eq!(SymbolCounts::read(&[0; 64], 32).map(|(counts, _)| counts.symbols), Some(32));
+        assert!(SymbolCounts::read(&[0; 64], 31).is_none(), "more symbols than there are");
         assert!(SymbolCounts::read(&[], 36).is_none());
     }
 }
