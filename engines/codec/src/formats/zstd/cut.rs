@@ -170,11 +170,13 @@ fn ends_soon(input: &mut CompressedReader, header: &ZstdFrameHeader) -> Result<b
 /// What decodes a frame as a stream.
 fn stream(header: ZstdFrameHeader, limits: &DecodeLimits, hands: usize) -> Result<NextUnit, CutError> {
     #[cfg(target_arch = "x86_64")]
-    if ParallelFrame::takes(&header, limits, hands) {
-        return Ok(NextUnit::Stream(Box::new(ParallelFrame::new(header))));
+    if ParallelFrame::takes(&header, limits, hands)
+        && let Some(frame) = ParallelFrame::new(header)
+    {
+        return Ok(NextUnit::Stream(Box::new(frame)));
     }
-    let _one_does = (header, hands);
-    Ok(NextUnit::Stream(Box::new(ZstdFrameStream::new(limits)?)))
+    let _one_does = hands;
+    Ok(NextUnit::Stream(Box::new(ZstdFrameStream::new(limits, header.content_bytes)?)))
 }
 
 fn window_defect(need_bytes: u64, allowed_bytes: u64) -> UnitDefect {

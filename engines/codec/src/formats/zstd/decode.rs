@@ -113,10 +113,13 @@ fn in_steps(
 /// Decodes one frame segment by segment.
 pub(super) struct ZstdFrameStream {
     context: DCtx<'static>,
+    /// What its header tells.
+    content_bytes: Option<u64>,
+    done: u64,
 }
 
 impl ZstdFrameStream {
-    pub fn new(limits: &DecodeLimits) -> Result<Self, UnitDefect> {
+    pub fn new(limits: &DecodeLimits, content_bytes: Option<u64>) -> Result<Self, UnitDefect> {
         let mut context = context(limits).map_err(defect)?;
         // The header was checked against the limit already; the library's own limit (128 MiB) must not be lower.
         let log = 63 - limits.window_bytes.max(1 << 10).leading_zeros();
@@ -124,7 +127,7 @@ impl ZstdFrameStream {
         if let Some(prefix) = limits.prefix {
             context.ref_prefix(prefix).map_err(defect)?;
         }
-        Ok(Self { context })
+        Ok(Self { context, content_bytes, done: 0 })
     }
 }
 
@@ -149,8 +152,13 @@ impl StreamDecoder for ZstdFrameStream {
             let (consumed, produced) = (source.pos, target.pos());
             uncompressed.grow(produced);
             input.consume(consumed);
+            self.done += produced as u64;
             if left == 0 {
-                return Ok(SegmentFill::Last(None));
+                // The library does not compare them where the last block is empty.
+                return match self.content_bytes {
+                    Some(stored) if stored != self.done => Err(UnitDefect::Length { stored, actual: self.done }.into()),
+                    _ => Ok(SegmentFill::Last(None)),
+                };
             }
             if uncompressed.len() == segment_bytes || (!uncompressed.is_empty() && input.would_wait()) {
                 return Ok(SegmentFill::More);

@@ -84,7 +84,7 @@ impl BlockPool {
         let outcome = match (&task.block, &mut decoder) {
             (Ok(block), Some(decoder)) => decoder.decode(block, self.block_bytes, &mut into),
             (Err(defect), _) => Err(*defect),
-            (_, None) => Err("this CPU cannot decode it so"),
+            (_, None) => Err("there is no memory to decode it"),
         };
         let mut state = self.state.lock();
         state.decoders.extend(decoder);
@@ -163,17 +163,17 @@ impl ParallelFrame {
             && BlockDecoder::is_possible()
     }
 
-    /// Of a frame whose header is `header`, at which the reader will stand.
-    pub fn new(header: ZstdFrameHeader) -> Self {
+    /// Of a frame whose header is `header`, at which the reader will stand. None where there is no memory for its window.
+    pub fn new(header: ZstdFrameHeader) -> Option<Self> {
         // RFC 8878 section 3.1.1.2.4. A frame that is shorter than its window needs no more than itself.
         let window = header.window_bytes.min(WINDOW_MAX).min(header.content_bytes.unwrap_or(u64::MAX)) as usize;
         let block_bytes = header.window_bytes.min(BLOCK_BYTES_MAX) as usize;
         let pool = BlockPool { block_bytes, state: Mutex::default(), changed: Condvar::new() };
-        Self {
+        Some(Self {
             pool: Arc::new(pool),
             header,
             tables: TablesSoFar::default(),
-            history: BlockHistory::new(window),
+            history: BlockHistory::new(window)?,
             checksum: Xxh64::new(0),
             has_begun: false,
             read: 0,
@@ -181,7 +181,7 @@ impl ParallelFrame {
             copied: 0,
             offsets: VecDeque::new(),
             read_error: None,
-        }
+        })
     }
 
     /// Reads the next block, if one is wanted now. What cannot be read is no loss of the blocks before it.

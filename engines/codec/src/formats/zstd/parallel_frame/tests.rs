@@ -1,12 +1,13 @@
 //! Frames of libzstd, whole and damaged, against libzstd.
 
 use super::super::container::parse_frame_header;
+use super::super::decode::ZstdFrameStream;
 use super::*;
 use zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer};
 
 fn decode(frame: &[u8], helpers: usize) -> Result<Vec<u8>, CutError> {
     let header = parse_frame_header(frame)?.ok_or(UnitDefect::Truncated)?;
-    let mut stream = ParallelFrame::new(header);
+    let mut stream = ParallelFrame::new(header).expect("there is memory");
     let ahead = stream.ahead().expect("there is work");
     let mut input = CompressedReader::memory(frame.to_vec());
     std::thread::scope(|scope| {
@@ -176,4 +177,32 @@ fn frames_that_break_off_are_refused_and_what_came_before_is_there() {
     let last = wrong.len() - 1;
     wrong[last] ^= 1;
     assert!(matches!(decode(&wrong, 1), Err(CutError::Defect(UnitDefect::Checksum { .. }))));
+}
+
+#[test]
+fn an_empty_last_block_does_not_excuse_a_wrong_length() {
+    // A header that tells 8,453,377 bytes, and an empty last block: libzstd takes it.
+    let frame = b"\x28\xb5\x2f\xfd\x80\x00\x01\xfd\x80\x00\x01\x00\x00";
+    assert_eq!(with_libzstd(frame), Ok(Vec::new()));
+    let header = parse_frame_header(frame).expect("it is sound").expect("it is whole");
+    let limits = DecodeLimits {
+        unit_uncompressed_bytes: 0,
+        unit_held_bytes: 0,
+        window_bytes: 1 << 20,
+        dictionary: None,
+        prefix: None,
+        stream_bytes: 0,
+        streams_lone_unit: true,
+    };
+    let alone = ZstdFrameStream::new(&limits, header.content_bytes).expect("there is memory");
+    let together = ParallelFrame::new(header).expect("there is memory");
+    let streams: [Box<dyn StreamDecoder>; 2] = [Box::new(alone), Box::new(together)];
+    for mut stream in streams {
+        let mut input = CompressedReader::memory(frame.to_vec());
+        let filled = stream.fill(&mut input, &mut ByteBuffer::default(), 1 << 20, &mut CutTurn::with_a_hand());
+        assert!(
+            matches!(filled, Err(CutError::Defect(UnitDefect::Length { stored: 8_453_377, actual: 0 }))),
+            "{filled:?}"
+        );
+    }
 }

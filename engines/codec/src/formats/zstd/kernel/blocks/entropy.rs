@@ -183,10 +183,13 @@ impl BlockDecoder {
             && is_x86_feature_detected!("lzcnt")
     }
 
-    /// One, if this CPU has the instructions.
+    /// One, if this CPU has the instructions and there is memory for it.
     pub fn new() -> Option<Self> {
-        Self::is_possible().then(|| Self {
-            literals: LiteralsDecoder::new(),
+        if !Self::is_possible() {
+            return None;
+        }
+        Some(Self {
+            literals: LiteralsDecoder::new()?,
             tables: SequenceTables {
                 literal_lengths: SequenceTable::new(SequenceCode::LiteralLength),
                 offsets: SequenceTable::new(SequenceCode::Offset),

@@ -37,11 +37,13 @@ pub struct BlockHistory {
 }
 
 impl BlockHistory {
-    /// Of a frame with this window, in bytes; it holds 4 MiB and two blocks more.
-    pub fn new(window: usize) -> Self {
+    /// Of a frame with this window, in bytes; it holds 4 MiB and two blocks more. None where there is no memory for it.
+    pub fn new(window: usize) -> Option<Self> {
         let room = window + BESIDE_WINDOW + 2 * BLOCK_BYTES + SLACK;
+        // Asked for first, since what follows, which leaves fresh zeros untouched, ends the process where there is none.
+        Vec::<u8>::new().try_reserve_exact(room + SLACK).ok()?;
         // The first repeat offsets are those of RFC 8878 section 3.1.1.5.
-        Self {
+        Some(Self {
             bytes: vec![0; room + SLACK],
             room,
             at: 0,
@@ -49,7 +51,7 @@ impl BlockHistory {
             window: window as u64,
             done: 0,
             repeats: [1, 4, 8],
-        }
+        })
     }
 
     /// Bytes so far.

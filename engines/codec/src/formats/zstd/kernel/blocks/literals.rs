@@ -88,8 +88,9 @@ const FRAME_HEAD: [u8; 6] = [0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3];
 const DAMAGED: BlockDefect = "its literals are damaged";
 
 impl LiteralsDecoder {
-    pub fn new() -> Self {
-        Self { context: DCtx::create(), frame: Vec::new(), both: Vec::new() }
+    /// One, if there is memory for it.
+    pub fn new() -> Option<Self> {
+        Some(Self { context: DCtx::try_create()?, frame: Vec::new(), both: Vec::new() })
     }
 
     /// Decodes `section` into `literals`, which has room for a block and the slack behind it. `tree` is the section of the block that described the tree.
