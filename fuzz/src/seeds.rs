@@ -26,6 +26,14 @@ pub fn plain() -> Vec<Vec<u8>> {
     ]
 }
 
+/// A choice, and places with the bits that are flipped there.
+pub fn flips() -> Vec<Vec<u8>> {
+    let places = [[0x00, 0x00, 0x90, 1], [0x12, 0x34, 0xa6, 0x80], [0xff, 0xff, 0xff, 7], [0x00, 0x80, 0xb0, 0xff]];
+    (0..4)
+        .flat_map(|choice| (0..=places.len()).map(move |some| [&[choice][..], places[..some].as_flattened()].concat()))
+        .collect()
+}
+
 /// gz files: ours, BGZF, zlib's, and all of them behind one another.
 pub fn gz() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();

@@ -9,6 +9,7 @@ pub mod fleet_lines;
 pub mod fleet_packets;
 pub mod fleet_pairings;
 pub mod fleet_payloads;
+pub mod gzip_chunks;
 pub mod gzip_container;
 pub mod host_frames;
 pub mod inflate;
@@ -63,6 +64,7 @@ pub struct Target {
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
+    Target { name: "gzip_chunks", run: gzip_chunks::run, seeds: seeds::flips },
     Target { name: "gzip_container", run: gzip_container::run, seeds: seeds::gz },
     Target { name: "zstd_container", run: zstd_container::run, seeds: seeds::zst },
     Target { name: "zstd_blocks", run: zstd_blocks::run, seeds: seeds::zst_blocks },

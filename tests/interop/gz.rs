@@ -1,10 +1,10 @@
 //! gz: gzip, pigz, bgzip, igzip, libdeflate-gzip.
 
 use super::{SIZES, check_that_we_read, filter, hands_for, items, present};
-use crate::place::Place;
+use crate::place::{Place, said};
 use std::io::Write;
 use testkit::data;
-use testkit::program::{TestProgram, left_out};
+use testkit::program::{Exit, TestProgram, left_out};
 
 const TOOLS: [&str; 5] = ["gzip", "pigz", "bgzip", "igzip", "libdeflate-gzip"];
 
@@ -45,6 +45,41 @@ fn we_read_what_every_tool_writes() {
 }
 
 #[test]
+fn long_members_are_divided_among_four_hands_and_more() {
+    let plain = data::mixed(14 << 20, 8);
+    let place = Place::new();
+    place.write("plain", &plain).shell("tar -cf plain.tar plain").stdout_of_success();
+    let archive = place.read("plain.tar");
+    for (name, tool) in present(&TOOLS) {
+        for level in [1, 6, 9] {
+            let what = format!("{name} -{level}, a long member");
+            let packed = filter(&tool, &[&level_option(name, level), "-c"], &plain);
+            check_that_we_read(&what, &packed, &plain, &["4", "16"]);
+            // Two members, of which the first ends where nobody expects it.
+            let two = [packed.as_slice(), &packed].concat();
+            place.write("two.gz", &two);
+            let back = place.tamp(["-dc", "-j8", "two.gz"]).stdout_of_success();
+            assert!(back == [plain.as_slice(), &plain].concat(), "{what}, twice: other bytes");
+            // What breaks off is written up to there, with the same message as by one hand.
+            place.write("short.gz", &packed[..packed.len() - packed.len() / 3]);
+            let [one, many] = ["-j1", "-j8"].map(|hands| place.tamp(["-dc", hands, "short.gz"]));
+            assert!(one.exit == Exit::Code(1) && many.exit == one.exit, "{what}: {}", said(&many));
+            assert!(
+                many.stdout == one.stdout,
+                "{what}, broken off: {} and {} bytes",
+                many.stdout.len(),
+                one.stdout.len()
+            );
+            assert_eq!(said(&many), said(&one), "{what}, broken off");
+        }
+        place.write("plain.tgz", filter(&tool, &[&level_option(name, 6), "-c"], &archive));
+        let extract = format!("rm -f plain && {} tar -xf plain.tgz --hands 4", crate::place::binary().display());
+        place.shell(&extract).stdout_of_success();
+        assert!(place.read("plain") == plain, "{name}: tar -x");
+    }
+}
+
+#[test]
 fn we_read_gzip_files_with_a_name_and_a_time() {
     let Some(gzip) = TestProgram::find("gzip") else { return left_out("gzip is not installed") };
     let place = Place::new();
@@ -71,7 +106,7 @@ fn every_tool_verifies_what_we_write() {
     for (name, tool) in present(&["gzip", "pigz", "bgzip", "igzip", "libdeflate-gzip"]) {
         for file in ["ours.gz", "blocks.gz"] {
             let outcome = tool.clone().in_directory(place.directory()).run(["-t", file], b"").expect("the tool starts");
-            assert_eq!(outcome.exit, testkit::program::Exit::Code(0), "{name} -t {file}");
+            assert_eq!(outcome.exit, Exit::Code(0), "{name} -t {file}");
         }
     }
 }

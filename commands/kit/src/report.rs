@@ -519,6 +519,7 @@ mod tests {
             bytes_out: 0,
             clocks: crew::clocks::Clocks::default(),
             process_cpu_ns: 0,
+            divided_turns: None,
         };
         let summary_of = |subject: &str, made: Option<&str>| {
             summary(&Finished {

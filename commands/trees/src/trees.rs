@@ -365,6 +365,7 @@ fn as_measures(finished: &TreeReport) -> Measures {
         bytes_out: finished.counts.bytes,
         clocks: Clocks { work: measured.clock, ..Clocks::default() },
         process_cpu_ns: measured.process_cpu_ns,
+        divided_turns: None,
     }
 }
 

@@ -62,6 +62,11 @@ impl CompressedReader {
         }
     }
 
+    /// Whether it comes as it comes, and is not there as a whole.
+    pub fn is_stream(&self) -> bool {
+        matches!(self.backing, Backing::Stream { .. })
+    }
+
     /// The next bytes: at least `at_least` of them unless the input ends before, and whatever else is at hand.
     /// `block` is how much a file is asked for when more must be read.
     pub fn peek(&mut self, at_least: usize, block: usize) -> io::Result<&[u8]> {

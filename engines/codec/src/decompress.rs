@@ -14,7 +14,7 @@ use crate::ends::{InputEnd, OutputEnd, OutputSpot, check_not_the_same, leave_std
 use crate::error::{CodecError, UnitDefect};
 use crate::format::{
     AheadOfStream, CutError, Cutter, DecodeLimits, Decoder, Format, FormatFacts, NextUnit, Remark, SegmentFill,
-    StreamDecoder, UnitPlace,
+    SegmentRest, StreamDecoder, UnitPlace,
 };
 use crate::in_series::{SeriesStart, decode_on};
 use crate::lane::{Lane, LaneOutcome, SourceFate, Totals};
@@ -24,7 +24,7 @@ use crate::registry;
 use crate::running_check::{SegmentCheck, TrailerClaim};
 use ahead::AheadOfStreams;
 use crew::budget::Lease;
-use crew::measures::Measures;
+use crew::measures::{DividedTurns, Measures};
 use crew::pipeline::{By, Cut, CutTurn, Executor, OpenLane, Pause, Staffing, Stages, run};
 use crew::tally::Tally;
 use files::staged_file::Unfinished;
@@ -65,6 +65,13 @@ pub struct Decompression<'a> {
 pub(crate) struct UncompressedBytes {
     streamed: AtomicU64,
     in_units: AtomicU64,
+}
+
+impl UncompressedBytes {
+    /// Most of them.
+    fn are_streamed(&self) -> bool {
+        self.streamed.load(Ordering::Relaxed) > self.in_units.load(Ordering::Relaxed)
+    }
 }
 
 impl<'a> Decompression<'a> {
@@ -117,6 +124,8 @@ pub struct DecompressSource {
     reading: StreamReading,
     /// Of a stream that has just begun.
     ahead: Option<Arc<dyn AheadOfStream>>,
+    /// Of a stream that more hands would divide.
+    divided: Option<DividedTurns>,
     /// Bytes behind the last unit, which the lane ends without.
     left_unread: Option<CodecError>,
     remark: Option<Remark>,
@@ -177,6 +186,7 @@ enum Content {
         unit: UnitNumber,
         filled: SegmentFill,
         check: SegmentCheck,
+        rest: Option<SegmentRest>,
     },
     /// The end of a check over the units before.
     Check {
@@ -247,6 +257,7 @@ impl Stages for Decompression<'_> {
                 admission: self.admission,
                 reading: StreamReading { hands: self.ahead.hands(), ..self.reading },
                 ahead: None,
+                divided: None,
                 left_unread: None,
                 remark: None,
             },
@@ -266,6 +277,7 @@ impl Stages for Decompression<'_> {
         chunk.failure = None;
         let any = source.next(&self.limits, chunk, turn)?;
         source.ahead.take().into_iter().for_each(|stream| self.ahead.begin(stream));
+        source.divided.take().into_iter().for_each(|divided| self.ahead.note_divided(divided));
         let bytes = source.reader.position() - from;
         Ok(match (any, &chunk.content) {
             (false, _) => Cut::End,
@@ -306,7 +318,8 @@ impl Stages for Decompression<'_> {
     ) -> Result<(), CodecError> {
         match &mut chunk.content {
             Content::Nothing | Content::Check { .. } => {}
-            Content::Segment { check, .. } => {
+            Content::Segment { check, rest, .. } => {
+                rest.take().into_iter().for_each(|rest| rest(&mut chunk.uncompressed));
                 check.compute(chunk.uncompressed.content());
                 self.plain_bytes.streamed.fetch_add(chunk.uncompressed.len() as u64, Ordering::Relaxed);
             }
@@ -425,12 +438,11 @@ impl Stages for Decompression<'_> {
     }
 
     fn stage_names(&self) -> [&'static str; 3] {
-        let streamed = self.plain_bytes.streamed.load(Ordering::Relaxed);
-        if streamed > self.plain_bytes.in_units.load(Ordering::Relaxed) {
-            ["decompress", "check", "write"]
-        } else {
-            ["read", "decompress", "write"]
-        }
+        if self.plain_bytes.are_streamed() { ["decompress", "check", "write"] } else { ["read", "decompress", "write"] }
+    }
+
+    fn divided_turns(&self) -> Option<DividedTurns> {
+        self.ahead.divided().filter(|_| self.plain_bytes.are_streamed())
     }
 }
 
@@ -662,10 +674,12 @@ impl DecompressSource {
                 SegmentFill::More
             }
         };
+        let rest = decoder.rest();
+        self.divided = decoder.divided_turns();
         if matches!(filled, SegmentFill::Last(_)) {
             self.streaming = None;
         }
-        chunk.content = Content::Segment { unit, filled, check };
+        chunk.content = Content::Segment { unit, filled, check, rest };
         Ok(true)
     }
 }

@@ -11,6 +11,7 @@ use crate::origin::Origin;
 use crate::reading::StreamReading;
 use crate::running_check::{RunningCheck, TrailerClaim};
 use crate::zstd_tuning::ZstdTuning;
+use crew::measures::DividedTurns;
 use crew::pipeline::{CutTurn, Pause};
 use std::io;
 use std::ops::RangeInclusive;
@@ -497,11 +498,14 @@ pub trait Decoder: Send {
     ) -> Result<(), UnitDefect>;
 }
 
+/// What is left to do to a segment: it puts the content into the buffer.
+pub type SegmentRest = Box<dyn FnOnce(&mut ByteBuffer) + Send>;
+
 /// Work on a unit that is decoded as a stream, for threads that have nothing more urgent to do.
 pub trait AheadOfStream: Send + Sync {
     /// Whether there is some now: quick.
     fn has_work(&self) -> bool;
-    /// Does a piece of it, of a fraction of a millisecond.
+    /// Does a piece of it, of some milliseconds at most.
     fn work(&self);
     /// Whether the stream has ended.
     fn is_over(&self) -> bool;
@@ -519,9 +523,19 @@ pub trait StreamDecoder: Send {
         None
     }
 
+    /// How its turns would be divided among more hands, where it is long enough for that.
+    fn divided_turns(&self) -> Option<DividedTurns> {
+        None
+    }
+
     /// Units that it has gone through, where it goes through several: for messages.
     fn units_behind(&self) -> u64 {
         0
+    }
+
+    /// What any thread may do to complete the segment that was made just now, where something is left. The segment is empty before it.
+    fn rest(&mut self) -> Option<SegmentRest> {
+        None
     }
 
     /// Fills `uncompressed` (which is empty) with about `segment_bytes` of the unit, reading as it needs. A pipe that has nothing

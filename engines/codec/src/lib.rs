@@ -29,5 +29,6 @@ pub mod reading;
 pub mod registry;
 pub mod running_check;
 pub mod sample;
+mod task_pool;
 pub mod zstd_training;
 pub mod zstd_tuning;

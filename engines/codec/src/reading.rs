@@ -14,7 +14,7 @@ pub struct StreamReading {
     pub ignores_checks: bool,
     /// Memory that the filters of a file may take, as liblzma counts (xz, lzma, lz).
     pub filter_bytes: u64,
-    /// Hands that may work on one unit, where that makes it faster (zst).
+    /// Hands that may work on one unit, where that makes it faster (zst, gz).
     pub hands: usize,
 }
 

@@ -219,6 +219,7 @@ fn nothing_measured(how: &Digesting<'_>) -> Measures {
         bytes_out: 0,
         clocks: Clocks::default(),
         process_cpu_ns: 0,
+        divided_turns: None,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Model: a run takes as long as its slowest serial part, or as all CPU work divided by the cores, whichever is longer, plus
 //! what the model did not explain of the run that was measured. At the end of a pipe the work of other programs counts as
-//! ours: the producer's and consumer's is needed for every byte. The model knows nothing of caches, memory bandwidth or
+//! ours: the producer's and consumer's is needed for every byte. A serial part that more hands would divide counts as such from that number on. The model knows nothing of caches, memory bandwidth or
 //! clock frequency, so each expectation is a range; `cargo xtask bench` holds it against real runs.
 //! A run whose cores others took for a good part of the time gets no forecast.
 
@@ -75,6 +75,8 @@ struct Parts {
     /// Lanes that can do their serial parts at the same time.
     serial_lanes: f64,
     serial_name: &'static str,
+    /// The same where there are enough cores to divide what was done in turns.
+    divided: Option<DividedParts>,
     chunks: f64,
     /// What the model does not explain, and how much of it was waiting for cores that others had.
     unexplained: f64,
@@ -82,6 +84,15 @@ struct Parts {
     measured_cores: f64,
     /// The share of the time without a core.
     contended_share: f64,
+}
+
+/// CPU time and serial part of a run from so many cores on.
+#[derive(Clone, Copy, Debug)]
+struct DividedParts {
+    from_cores: usize,
+    cpu: f64,
+    serial: f64,
+    serial_name: &'static str,
 }
 
 /// Makes the forecast of a run. `others_cpu_ns` is the CPU time that other programs used meanwhile, as far as it is known.
@@ -102,14 +113,15 @@ pub fn forecast(measures: &Measures, others_cpu_ns: u64) -> Result<Forecast, NoF
     parts.unexplained = (wall - parts.expected(measured_cores)).max(0.0);
     parts.contended = (share * wall).min(parts.unexplained);
     let trusted_to_cores = measured_cores * 4;
-    let ends = if parts.serial_lanes > 1.0 { f64::INFINITY } else { (parts.cpu / parts.serial).ceil() };
+    let (cpu, serial, serial_name) = parts.on(trusted_to_cores);
+    let ends = if parts.serial_lanes > 1.0 { f64::INFINITY } else { (cpu / serial).ceil() };
     let pays_until_cores = (ends <= trusted_to_cores as f64).then_some((ends as usize).max(1));
     let saved = 1.0 - parts.expected(measured_cores + 1) / wall;
     Ok(Forecast {
         points: points(&parts, measured_cores, wall, &core_counts(measured_cores, trusted_to_cores)),
         trusted_to_cores,
         pays_until_cores,
-        then_bound_by: pays_until_cores.map(|_| parts.serial_name),
+        then_bound_by: pays_until_cores.map(|_| serial_name),
         one_more_core_saves: saved.clamp(0.0, 1.0),
     })
 }
@@ -152,25 +164,29 @@ fn without_cpu(clock: &StageClock) -> f64 {
 
 fn parts_of(measures: &Measures, others_cpu_ns: u64) -> Parts {
     let clocks = &measures.clocks;
-    let [read_name, _, write_name] = measures.stage_names;
     // Off-CPU time of reading at offsets is a disk's: it does not shrink with more cores as far as this run can tell, so it counts
     // as serial. CPU time there does shrink, but for that of cutting. A file has one writer at a time (`pipeline::scheduler`).
-    let reading = match measures.reading {
+    let reading_ns = match measures.reading {
         Access::AtOffsets | Access::InTurns => clocks.cut.busy_ns + clocks.read.starved_ns,
         Access::OwnThread => clocks.read.busy_ns + clocks.read.starved_ns,
     };
-    let writing = clocks.write.busy_ns + clocks.write.blocked_ns;
-    let (serial_ns, serial_name) = if reading >= writing { (reading, read_name) } else { (writing, write_name) };
     let is_piped = measures.reading == Access::OwnThread || measures.writing == Access::OwnThread;
     let partners_ns = if is_piped { others_cpu_ns } else { 0 };
     let serial_lanes = measures.parallel_lanes() as f64;
-    // Several hands may wait for the same disk: that is one wait, and no part of a lane takes longer than the run.
-    let serial = seconds(serial_ns).min(seconds(measures.wall_ns) * serial_lanes);
+    let cpu = seconds(measures.process_cpu_ns + partners_ns);
+    let (serial, serial_name) = serial_part(measures, reading_ns);
+    let divided = measures.divided_turns.filter(|divided| measures.width < divided.from_hands).map(|divided| {
+        let turns_ns = clocks.cut.busy_ns.min(reading_ns);
+        let (serial, serial_name) = serial_part(measures, reading_ns - turns_ns);
+        let cpu = cpu + seconds(turns_ns) * (divided.cpu_factor - 1.0);
+        DividedParts { from_cores: divided.from_hands, cpu, serial, serial_name }
+    });
     Parts {
-        cpu: seconds(measures.process_cpu_ns + partners_ns),
-        serial: serial.max(f64::MIN_POSITIVE),
+        cpu,
+        serial,
         serial_lanes,
         serial_name,
+        divided,
         chunks: measures.chunks as f64,
         unexplained: 0.0,
         contended: 0.0,
@@ -179,17 +195,35 @@ fn parts_of(measures: &Measures, others_cpu_ns: u64) -> Parts {
     }
 }
 
+/// The longer one of reading and writing, in seconds, and its name.
+fn serial_part(measures: &Measures, reading_ns: u64) -> (f64, &'static str) {
+    let [read_name, _, write_name] = measures.stage_names;
+    let writing_ns = measures.clocks.write.busy_ns + measures.clocks.write.blocked_ns;
+    let (ns, name) = if reading_ns >= writing_ns { (reading_ns, read_name) } else { (writing_ns, write_name) };
+    // Several hands may wait for the same disk: that is one wait, and no part of a lane takes longer than the run.
+    let serial = seconds(ns).min(seconds(measures.wall_ns) * measures.parallel_lanes() as f64);
+    (serial.max(f64::MIN_POSITIVE), name)
+}
+
 impl Parts {
+    /// CPU time, serial part and its name.
+    fn on(&self, cores: usize) -> (f64, f64, &'static str) {
+        match self.divided {
+            Some(divided) if cores >= divided.from_cores => (divided.cpu, divided.serial, divided.serial_name),
+            _ => (self.cpu, self.serial, self.serial_name),
+        }
+    }
+
     /// Chunks are not divided: with few of them the last round leaves cores idle.
     fn expected(&self, cores: usize) -> f64 {
         let rounds = (self.chunks / cores as f64).ceil();
-        let shared = self.cpu * rounds / self.chunks;
+        let shared = self.on(cores).0 * rounds / self.chunks;
         // Half of what was lost to others, as long as nobody knows.
         shared.max(self.serial_on(cores)) + self.unexplained - self.contended / 2.0
     }
 
     fn serial_on(&self, cores: usize) -> f64 {
-        self.serial / self.serial_lanes.min(cores as f64)
+        self.on(cores).1 / self.serial_lanes.min(cores as f64)
     }
 
     /// How far CPU time may be off, as a share of it.
@@ -200,14 +234,14 @@ impl Parts {
 
     /// The shortest: chunks of different lengths, well divided, and nothing lost to others.
     fn least(&self, cores: usize) -> f64 {
-        let shared = self.cpu / (cores as f64).min(self.chunks);
+        let shared = self.on(cores).0 / (cores as f64).min(self.chunks);
         let shorter = (1.0 - self.error(cores)).max(0.0);
         shared.max(self.serial_on(cores)) * shorter + self.unexplained - self.contended
     }
 
     /// The longest: the last round leaves cores idle, and all was lost in the run's own way.
     fn most(&self, cores: usize) -> f64 {
-        let shared = self.cpu * (self.chunks / cores as f64).ceil() / self.chunks;
+        let shared = self.on(cores).0 * (self.chunks / cores as f64).ceil() / self.chunks;
         shared.max(self.serial_on(cores)) * (1.0 + self.error(cores)) + self.unexplained
     }
 
@@ -240,7 +274,7 @@ fn seconds(nanoseconds: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::clocks::{Clocks, StageClock};
-    use crate::measures::Slots;
+    use crate::measures::{DividedTurns, Slots};
 
     fn one_core_run(work_ms: u64, serial_read_ms: u64) -> Measures {
         let million = 1_000_000;
@@ -259,6 +293,7 @@ mod tests {
             bytes_out: 1 << 28,
             clocks: Clocks { read: clock(serial_read_ms), work: clock(work_ms), ..Default::default() },
             process_cpu_ns: (work_ms + serial_read_ms) * million,
+            divided_turns: None,
         }
     }
 
@@ -281,6 +316,24 @@ mod tests {
         assert_eq!(pays_until(&measures), None);
         measures.clocks.cut.busy_ns = measures.clocks.read.busy_ns;
         assert_eq!(pays_until(&measures), Some(4));
+    }
+
+    #[test]
+    fn what_more_hands_would_divide_binds_below_their_number_only() {
+        let mut measures = one_core_run(1_000, 9_000);
+        measures.reading = Access::InTurns;
+        measures.clocks.cut.busy_ns = measures.clocks.read.busy_ns;
+        let of = |measures: &Measures| forecast(measures, 0).expect("a run with chunks");
+        assert_eq!(of(&measures).pays_until_cores, Some(2));
+        measures.divided_turns = Some(DividedTurns { from_hands: 4, cpu_factor: 2.0 });
+        let divided = of(&measures);
+        let at = |cores| divided.points.iter().find(|point| point.cores == cores).expect("a point").seconds;
+        assert!((at(2) - 9.0).abs() < 1e-9, "two cores take turns");
+        assert!((at(4) - 4.75).abs() < 1e-9, "four divide nine seconds that have become eighteen, and one");
+        assert_eq!((divided.pays_until_cores, divided.then_bound_by), (None, None));
+        // A run with so many hands has divided them already.
+        (measures.width, measures.workers) = (4, 4);
+        assert_eq!(of(&measures).pays_until_cores, Some(2));
     }
 
     #[test]

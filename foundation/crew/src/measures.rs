@@ -44,6 +44,18 @@ pub struct Measures {
     pub clocks: Clocks,
     /// CPU time of this process, all threads.
     pub process_cpu_ns: u64,
+    /// How the parts that are cut in turns are divided where there are more hands; none where they are not.
+    #[serde(skip)]
+    pub divided_turns: Option<DividedTurns>,
+}
+
+/// Turns that are divided among hands from some number of them on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DividedTurns {
+    /// So many hands.
+    pub from_hands: usize,
+    /// CPU time that they take then, as a multiple of what it was in turns.
+    pub cpu_factor: f64,
 }
 
 impl Measures {

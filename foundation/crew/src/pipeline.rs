@@ -11,7 +11,7 @@ mod threaded;
 
 use crate::budget::{Hand, Lease};
 use crate::clocks::{Clocks, OffCpu, StageClock, timed};
-use crate::measures::{Access, Measures, Slots};
+use crate::measures::{Access, DividedTurns, Measures, Slots};
 use crate::sync::Arc;
 use crate::tally::Tally;
 pub use pause::Pause;
@@ -89,6 +89,10 @@ pub trait Stages: Sync {
     fn close(&self, lane: usize, ends: Option<(Self::Source, Self::Sink)>, outcome: Result<(), Self::Error>);
     /// What the three stages are called in the report, once the run has shown what they did.
     fn stage_names(&self) -> [&'static str; 3];
+    /// How most of what `cut` has done would be divided among more hands, where it is known.
+    fn divided_turns(&self) -> Option<DividedTurns> {
+        None
+    }
 }
 
 /// A lane just opened.
@@ -221,6 +225,7 @@ pub fn run<S: Stages>(stages: &S, staffing: &Staffing, lease: &dyn Lease, tally:
         bytes_out: tally.bytes_out(),
         clocks: ran.clocks,
         process_cpu_ns: sys::cpu_clock::process_cpu_ns() - cpu_before,
+        divided_turns: stages.divided_turns(),
     }
 }
 

@@ -106,6 +106,7 @@ fn a_second_of_two() -> Measures {
         bytes_out: 1 << 28,
         clocks: Clocks::default(),
         process_cpu_ns: 1_900_000_000,
+        divided_turns: None,
     }
 }
 

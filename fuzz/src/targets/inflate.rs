@@ -54,7 +54,7 @@ pub fn with_the_kernel(stream: &[u8], step_bytes: usize) -> Inflated {
             }
             InflateStatus::Finished => return Inflated::TooMuch,
             InflateStatus::NeedsInput => panic!("it was told that the input ends"),
-            InflateStatus::OutputFull => {}
+            InflateStatus::OutputFull | InflateStatus::BlockEnd => {}
         }
     }
     Inflated::TooMuch

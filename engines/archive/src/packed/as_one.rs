@@ -52,6 +52,7 @@ pub fn as_one(reading: &Measures, decoding: &Measures) -> Measures {
         stage_names,
         workers,
         width: wider.width,
+        divided_turns: decoding.divided_turns,
         slots: wider.slots,
         clocks: Clocks { read, cut, work, write, lanes: only_busy(&reader.lanes) },
         ..reading.clone()
@@ -112,6 +113,7 @@ mod tests {
             bytes_out: 1 << 30,
             clocks,
             process_cpu_ns: 1900 * MS,
+            divided_turns: None,
         }
     }
 

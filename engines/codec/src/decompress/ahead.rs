@@ -1,6 +1,7 @@
 //! Streams of a run that other threads may work ahead of.
 
 use crate::format::AheadOfStream;
+use crew::measures::DividedTurns;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,6 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct AheadOfStreams {
     hands: AtomicUsize,
     streams: Mutex<Vec<Arc<dyn AheadOfStream>>>,
+    /// How more hands would divide the turns of one of them.
+    divided: Mutex<Option<DividedTurns>>,
 }
 
 impl AheadOfStreams {
@@ -20,6 +23,14 @@ impl AheadOfStreams {
 
     pub fn hands(&self) -> usize {
         self.hands.load(Ordering::Relaxed)
+    }
+
+    pub fn note_divided(&self, divided: DividedTurns) {
+        *self.divided.lock() = Some(divided);
+    }
+
+    pub fn divided(&self) -> Option<DividedTurns> {
+        *self.divided.lock()
     }
 
     /// One more begins; those that have ended are forgotten.

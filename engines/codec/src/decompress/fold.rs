@@ -45,7 +45,7 @@ impl Fold {
                 }
                 return true;
             }
-            Content::Segment { unit, filled, check } => {
+            Content::Segment { unit, filled, check, .. } => {
                 self.check.add(*check, chunk.uncompressed.content());
                 let SegmentFill::Last(claim) = filled else { return false };
                 self.totals.units += 1;

@@ -129,7 +129,8 @@ impl DeflateReader {
             uncompressed.grow(step.produced);
             match step.status {
                 InflateStatus::Finished => return Ok(true),
-                InflateStatus::OutputFull => break,
+                // Blocks end where nobody asked to stop.
+                InflateStatus::OutputFull | InflateStatus::BlockEnd => break,
                 InflateStatus::NeedsInput if at_end => return Err(UnitDefect::Truncated.into()),
                 InflateStatus::NeedsInput if !uncompressed.is_empty() && input.would_wait() => break,
                 InflateStatus::NeedsInput => at_least = shown - step.consumed + 1,

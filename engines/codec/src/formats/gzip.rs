@@ -1,11 +1,14 @@
 //! gzip (RFC 1952): members that carry their own length, so that they can be decoded in parallel, or BGZF blocks.
-//! Members of other tools have no length: they are decoded as a stream, on one core, by the kernel.
+//! Members of other tools have no length: they are decoded as a stream by the kernel, on one core, or, where four and more have time, on them.
 
+mod chunk;
 mod container;
 mod cut;
 mod decode;
 mod encode;
 pub mod kernel;
+mod parallel_member;
+mod search;
 
 use crate::byte_buffer::ByteBuffer;
 use crate::error::CodecError;
@@ -13,6 +16,7 @@ use crate::format::{
     Cutter, DecodeLimits, Decoder, EncodeOptions, Encoder, FixedTail, Format, FormatFacts, Tail, UnitLayout,
 };
 use crate::origin::Origin;
+use crate::reading::StreamReading;
 
 /// Name and time in the first header at the start of `head`; `None` where it is no whole header, or tells neither.
 pub(crate) fn origin(head: &[u8]) -> Option<Origin> {
@@ -106,7 +110,11 @@ impl Format for Gzip {
     }
 
     fn cutter(&self, limits: &DecodeLimits) -> Box<dyn Cutter> {
-        Box::new(cut::GzipCutter::new(limits.unit_uncompressed_bytes))
+        self.cutter_as(limits, &StreamReading::default())
+    }
+
+    fn cutter_as(&self, limits: &DecodeLimits, reading: &StreamReading) -> Box<dyn Cutter> {
+        Box::new(cut::GzipCutter::new(limits, reading.hands))
     }
 
     fn decoder(&self, _limits: &DecodeLimits) -> Box<dyn Decoder> {

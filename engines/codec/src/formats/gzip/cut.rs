@@ -5,9 +5,10 @@
 
 use super::container::{HEADER_BYTES_MAX, MAGIC, TRAILER_BYTES, parse_header};
 use super::decode::MemberStream;
+use super::parallel_member::ParallelMember;
 use crate::compressed_reader::CompressedReader;
 use crate::error::UnitDefect;
-use crate::format::{CutError, Cutter, NextUnit, UncompressedSize, UnitPlace};
+use crate::format::{CutError, Cutter, DecodeLimits, NextUnit, UncompressedSize, UnitPlace};
 
 /// Bytes read to look at one header: more than almost every header has.
 const GLANCE_BYTES: usize = 512;
@@ -17,12 +18,22 @@ const DEFLATE_RATIO_MAX: u64 = 1032;
 
 pub(super) struct GzipCutter {
     unit_uncompressed_bytes: u64,
+    stream_bytes: u64,
+    hands: usize,
     members: u64,
 }
 
 impl GzipCutter {
-    pub fn new(unit_uncompressed_bytes: u64) -> Self {
-        Self { unit_uncompressed_bytes, members: 0 }
+    pub fn new(limits: &DecodeLimits, hands: usize) -> Self {
+        let DecodeLimits { unit_uncompressed_bytes, stream_bytes, .. } = *limits;
+        Self { unit_uncompressed_bytes, stream_bytes, hands, members: 0 }
+    }
+
+    fn stream(&self, input: &CompressedReader) -> NextUnit {
+        match ParallelMember::for_hands(self.hands, self.stream_bytes, input) {
+            Some(member) => NextUnit::Stream(Box::new(member)),
+            None => NextUnit::Stream(Box::new(MemberStream::new(!input.is_stream()))),
+        }
     }
 
     /// The uncompressed length in the trailer of a member that ends `member_bytes` ahead, if it is there.
@@ -53,13 +64,13 @@ impl Cutter for GzipCutter {
         };
         self.members += 1;
         let Some(packed_bytes) = header.member_bytes else {
-            return Ok(NextUnit::Stream(Box::new(MemberStream::new())));
+            return Ok(self.stream(input));
         };
         // A unit that does not fit into what a worker may hold, or that the file is too short for, is decoded as a stream:
         // in bounded memory, and up to where it breaks off. Deflate expands at most 1032-fold, and a compressed unit is not
         // larger than its uncompressed bytes but for a little.
         if packed_bytes > self.unit_uncompressed_bytes + self.unit_uncompressed_bytes / 8 + (64 << 10) {
-            return Ok(NextUnit::Stream(Box::new(MemberStream::new())));
+            return Ok(self.stream(input));
         }
         match Self::claimed_uncompressed_bytes(input, packed_bytes)? {
             Some(uncompressed)
@@ -67,7 +78,7 @@ impl Cutter for GzipCutter {
             {
                 Ok(NextUnit::Unit(UnitPlace::whole(packed_bytes, UncompressedSize::Known(uncompressed))))
             }
-            _ => Ok(NextUnit::Stream(Box::new(MemberStream::new()))),
+            _ => Ok(self.stream(input)),
         }
     }
 }

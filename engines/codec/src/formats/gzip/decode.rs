@@ -1,17 +1,16 @@
 //! Decodes gzip members: whole ones for a worker, endless ones as a stream with the check left to other cores.
 //! Deflate itself is the kernel's business.
 
+use super::chunk::{CPU_FACTOR, HANDS_MIN, SERIES_BYTES};
 use super::container::{HEADER_BYTES_MAX, TRAILER_BYTES, crc32, parse_header, parse_trailer};
-use super::kernel::{InflateStatus, Inflater, SLACK_BYTES};
+use super::kernel::{InflateStatus, Inflater, SLACK_BYTES, WINDOW_BYTES};
 use crate::byte_buffer::ByteBuffer;
 use crate::compressed_reader::CompressedReader;
 use crate::error::UnitDefect;
 use crate::format::{CutError, Decoder, SegmentFill, StreamDecoder};
 use crate::running_check::{RunningCheck, TrailerClaim};
+use crew::measures::DividedTurns;
 use crew::pipeline::{CutTurn, Pause};
-
-/// How far deflate refers back (RFC 1951 section 3.2.5).
-const WINDOW_BYTES: usize = 32 << 10;
 
 /// Compressed bytes given to the kernel at a time. Larger leaves the cache, smaller costs calls.
 const INPUT_BYTES: usize = 256 << 10;
@@ -72,11 +71,23 @@ pub(super) struct MemberStream {
     inflater: Box<Inflater>,
     header_read: bool,
     history: Vec<u8>,
+    /// Compressed bytes so far, where more hands could divide them.
+    divisible_bytes: Option<u64>,
+}
+
+/// Why decoding in series stopped.
+pub(super) enum SeriesEnd {
+    /// The segment is as long as it is to be, or the member has ended.
+    Segment(SegmentFill),
+    /// A block ended where the caller wanted to stop.
+    BlockEnd,
 }
 
 impl MemberStream {
-    pub fn new() -> Self {
-        Self { inflater: Inflater::boxed(), header_read: false, history: Vec::with_capacity(WINDOW_BYTES) }
+    /// Of an input that is there as a whole, or comes as it comes.
+    pub fn new(is_whole: bool) -> Self {
+        let (inflater, history) = (Inflater::boxed(), Vec::with_capacity(WINDOW_BYTES));
+        Self { inflater, header_read: false, history, divisible_bytes: is_whole.then_some(0) }
     }
 
     fn read_header(&mut self, input: &mut CompressedReader) -> Result<(), CutError> {
@@ -95,7 +106,39 @@ impl MemberStream {
         }
     }
 
-    fn read_trailer(input: &mut CompressedReader) -> Result<SegmentFill, CutError> {
+    /// The bytes before the next segment, if they are as many as blocks can refer to.
+    pub fn window(&self) -> Option<&[u8; WINDOW_BYTES]> {
+        self.history.first_chunk()
+    }
+
+    /// Whether the next thing is a block.
+    pub fn is_between_blocks(&self) -> bool {
+        self.inflater.is_between_blocks()
+    }
+
+    /// Bits of the next input byte that were used already.
+    pub fn bits_used(&self) -> u32 {
+        self.inflater.bits_used()
+    }
+
+    /// Goes on before another block, which has these bytes before it.
+    pub fn go_on(&mut self, bits_used: u32, window: Vec<u8>) {
+        self.inflater.resume(bits_used);
+        self.history = window;
+    }
+
+    /// A segment begins.
+    pub fn begin_segment(&self, uncompressed: &mut ByteBuffer) {
+        uncompressed.restart_with(&self.history);
+    }
+
+    /// A segment has ended.
+    pub fn end_segment(&mut self, uncompressed: &ByteBuffer) {
+        self.history.clear();
+        self.history.extend_from_slice(uncompressed.last(WINDOW_BYTES));
+    }
+
+    pub fn read_trailer(input: &mut CompressedReader) -> Result<SegmentFill, CutError> {
         let (ahead, _) = input.ahead(TRAILER_BYTES, TRAILER_BYTES)?;
         let trailer = ahead.first_chunk().ok_or(UnitDefect::Truncated)?;
         let (stored, length_modulo) = parse_trailer(*trailer);
@@ -109,6 +152,11 @@ impl StreamDecoder for MemberStream {
         RunningCheck::Crc32
     }
 
+    fn divided_turns(&self) -> Option<DividedTurns> {
+        let is_long = self.divisible_bytes.is_some_and(|bytes| bytes > 4 * SERIES_BYTES);
+        is_long.then_some(DividedTurns { from_hands: HANDS_MIN, cpu_factor: CPU_FACTOR })
+    }
+
     fn fill(
         &mut self,
         input: &mut CompressedReader,
@@ -116,12 +164,33 @@ impl StreamDecoder for MemberStream {
         segment_bytes: usize,
         turn: &mut CutTurn<'_>,
     ) -> Result<SegmentFill, CutError> {
+        self.begin_segment(uncompressed);
+        let filled = loop {
+            if let SeriesEnd::Segment(filled) = self.fill_to(u64::MAX, input, uncompressed, segment_bytes, turn)? {
+                break filled;
+            }
+        };
+        self.end_segment(uncompressed);
+        Ok(filled)
+    }
+}
+
+impl MemberStream {
+    /// Adds to a segment what comes before the first block that begins at bit `stop` of the input or behind it.
+    pub fn fill_to(
+        &mut self,
+        stop: u64,
+        input: &mut CompressedReader,
+        uncompressed: &mut ByteBuffer,
+        segment_bytes: usize,
+        turn: &mut CutTurn<'_>,
+    ) -> Result<SeriesEnd, CutError> {
         if !self.header_read {
             self.read_header(input)?;
         }
-        uncompressed.restart_with(&self.history);
         let mut at_least = 1;
         loop {
+            let stop = usize::try_from(stop.saturating_sub(input.position() * 8)).unwrap_or(usize::MAX);
             let (compressed, at_end) = input.ahead(at_least, INPUT_BYTES)?;
             let shown = compressed.len();
             let (buffer, filled) =
@@ -129,7 +198,7 @@ impl StreamDecoder for MemberStream {
             let soft_end = buffer.len() - SLACK_BYTES;
             let inflater = &mut self.inflater;
             // Told of no end, the kernel hands out what it has decoded up to where the data break off.
-            let step = match turn.with_hand(|| inflater.inflate(compressed, false, buffer, filled, soft_end)) {
+            let step = match turn.with_hand(|| inflater.inflate_to(stop, compressed, false, buffer, filled, soft_end)) {
                 Ok(step) => step,
                 Err(broken) => {
                     uncompressed.grow(broken.produced);
@@ -137,9 +206,11 @@ impl StreamDecoder for MemberStream {
                 }
             };
             input.consume(step.consumed);
+            self.divisible_bytes = self.divisible_bytes.map(|bytes| bytes + step.consumed as u64);
             uncompressed.grow(step.produced);
             match step.status {
-                InflateStatus::Finished => return Self::read_trailer(input),
+                InflateStatus::Finished => return Self::read_trailer(input).map(SeriesEnd::Segment),
+                InflateStatus::BlockEnd => return Ok(SeriesEnd::BlockEnd),
                 InflateStatus::OutputFull => break,
                 InflateStatus::NeedsInput if at_end => return Err(UnitDefect::Truncated.into()),
                 InflateStatus::NeedsInput if !uncompressed.is_empty() && input.would_wait() => break,
@@ -147,8 +218,6 @@ impl StreamDecoder for MemberStream {
                 InflateStatus::NeedsInput => at_least = shown - step.consumed + 1,
             }
         }
-        self.history.clear();
-        self.history.extend_from_slice(uncompressed.last(WINDOW_BYTES));
-        Ok(SegmentFill::More)
+        Ok(SeriesEnd::Segment(SegmentFill::More))
     }
 }

@@ -1,4 +1,5 @@
-//! The inflate kernel: DEFLATE data (RFC 1951) in, uncompressed bytes out, on one core, resumable at every symbol.
+//! The inflate kernel: DEFLATE data (RFC 1951) in, uncompressed bytes out, on one core, resumable at every symbol. Bytes are kept in cells of one
+//! byte, or of two where what they refer to is not known yet (`markers`).
 //! It knows nothing of gzip, checksums, files or threads; whoever calls it brings the input, the buffer and the history.
 //! What is accepted is what zlib accepts, including its rules for codes with one symbol or none.
 //! Layers: `bits` (careful reading), `tables` and `build` (what one look-up answers), `header` (block headers),
@@ -8,6 +9,7 @@ mod bits;
 mod build;
 mod fast;
 mod header;
+pub mod markers;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -30,6 +32,8 @@ pub enum InflateStatus {
     OutputFull,
     /// The final block ended.
     Finished,
+    /// A block ended, and the next one begins where the caller wanted to stop.
+    BlockEnd,
 }
 
 /// What a call of [`Inflater::inflate`] did.
@@ -144,11 +148,19 @@ enum Pause {
     Edge,
 }
 
+/// What a byte of output is kept in.
+pub trait ByteCell: Copy + From<u8> {}
+
+impl ByteCell for u8 {}
+
+/// A byte, or a marker of one that is not known yet.
+impl ByteCell for u16 {}
+
 /// The output while it grows.
 #[derive(Debug)]
-struct Output<'a> {
+struct Output<'a, C> {
     /// History, then room.
-    buffer: &'a mut [u8],
+    buffer: &'a mut [C],
     /// Where the first byte lies that this stream may refer to.
     floor: usize,
     /// Where the next byte goes. At least `floor`.
@@ -182,7 +194,7 @@ pub struct FinalBlock {
 }
 
 /// How far a distance can go (RFC 1951 section 3.2.5).
-const WINDOW_BYTES: usize = 32 << 10;
+pub const WINDOW_BYTES: usize = 32 << 10;
 
 impl Inflater {
     /// One on the heap, ready for a stream.
@@ -223,12 +235,51 @@ impl Inflater {
         filled: usize,
         soft_end: usize,
     ) -> Result<InflateStep, DeflateBreak> {
+        self.inflate_to(usize::MAX, input, input_ends, buffer, filled, soft_end)
+    }
+
+    /// Goes on before a block of a stream that has more than a window behind it, in whose first byte `bits_used` bits belong to the block before.
+    pub fn resume(&mut self, bits_used: u32) {
+        self.reset();
+        self.bits_used = bits_used;
+        self.reachable = WINDOW_BYTES;
+    }
+
+    /// Whether the next thing is a block's header.
+    pub fn is_between_blocks(&self) -> bool {
+        self.phase == Phase::Header
+    }
+
+    /// Bits of the next input byte that were used already.
+    pub fn bits_used(&self) -> u32 {
+        self.bits_used
+    }
+
+    /// As [`Inflater::inflate`], but ends with [`InflateStatus::BlockEnd`] before the first block that begins at bit `stop` of the input or behind it and is
+    /// not the first one that the call begins. The buffer is one of bytes, or of cells (`markers`).
+    ///
+    /// # Errors
+    ///
+    /// As for [`Inflater::inflate`].
+    ///
+    /// # Panics
+    ///
+    /// Likewise.
+    pub fn inflate_to<C: ByteCell>(
+        &mut self,
+        stop: usize,
+        input: &[u8],
+        input_ends: bool,
+        buffer: &mut [C],
+        filled: usize,
+        soft_end: usize,
+    ) -> Result<InflateStep, DeflateBreak> {
         let room_end = buffer.len().checked_sub(SLACK_BYTES).expect("the buffer is larger than its slack");
         assert!(filled <= room_end && soft_end <= room_end, "the slack lies behind what is filled and the soft end");
         let floor = filled - self.reachable.min(filled);
         let mut output = Output { buffer, floor, at: filled, soft_end };
         let mut bits = BitReader::new(input, self.bits_used);
-        let outcome = self.run(&mut bits, &mut output);
+        let outcome = self.run(stop, &mut bits, &mut output);
         let produced = output.at - filled;
         let status = match outcome {
             Ok(status) => status,
@@ -259,21 +310,28 @@ impl Inflater {
         let soft_end = buffer.len().checked_sub(SLACK_BYTES).expect("the buffer is larger than its slack");
         let mut output = Output { buffer, floor: 0, at: 0, soft_end };
         let mut bits = BitReader::new(input, 0);
-        match self.run(&mut bits, &mut output) {
-            Ok(InflateStatus::Finished) => {
-                let (bytes, bits) = bits.position();
-                Some(FinalBlock { header: self.block_began, end: bytes * 8 + bits as usize })
-            }
+        match self.run(usize::MAX, &mut bits, &mut output) {
+            Ok(InflateStatus::Finished) => Some(FinalBlock { header: self.block_began, end: bits.bit() }),
             _ => None,
         }
     }
 
     /// Goes from phase to phase.
-    fn run(&mut self, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<InflateStatus, Halt> {
+    fn run<C: ByteCell>(
+        &mut self,
+        stop: usize,
+        bits: &mut BitReader<'_>,
+        output: &mut Output<'_, C>,
+    ) -> Result<InflateStatus, Halt> {
+        let mut has_begun_one = false;
         loop {
             match self.phase {
                 Phase::Finished => return Ok(InflateStatus::Finished),
-                Phase::Header => self.begin_block(bits)?,
+                Phase::Header if has_begun_one && bits.bit() >= stop => return Ok(InflateStatus::BlockEnd),
+                Phase::Header => {
+                    self.begin_block(bits)?;
+                    has_begun_one = true;
+                }
                 Phase::Stored(0) => self.end_block(),
                 _ if output.at >= output.soft_end => return Ok(InflateStatus::OutputFull),
                 Phase::Stored(remaining) => {
@@ -296,8 +354,7 @@ impl Inflater {
     /// Reads a block's header, or nothing of it when the input does not hold all.
     fn begin_block(&mut self, bits: &mut BitReader<'_>) -> Result<(), Halt> {
         let start = *bits;
-        let (bytes, odd_bits) = start.position();
-        self.block_began = bytes * 8 + odd_bits as usize;
+        self.block_began = start.bit();
         match header::read(bits, &mut self.tables) {
             Ok(block) => {
                 self.final_block = block.is_final;
@@ -321,7 +378,11 @@ impl Inflater {
 }
 
 /// Decodes symbols until the block ends or the output is full.
-fn symbols(tables: &InflateTables, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<Pause, Halt> {
+fn symbols<C: ByteCell>(
+    tables: &InflateTables,
+    bits: &mut BitReader<'_>,
+    output: &mut Output<'_, C>,
+) -> Result<Pause, Halt> {
     if fast::symbols(tables, bits, output)? == Pause::EndOfBlock {
         return Ok(Pause::EndOfBlock);
     }
@@ -334,7 +395,11 @@ fn symbols(tables: &InflateTables, bits: &mut BitReader<'_>, output: &mut Output
 }
 
 /// Decodes what one look-up answers, near the end of the input. Takes nothing when the input does not hold all of it.
-fn careful_symbol(tables: &InflateTables, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<Pause, Halt> {
+fn careful_symbol<C: ByteCell>(
+    tables: &InflateTables,
+    bits: &mut BitReader<'_>,
+    output: &mut Output<'_, C>,
+) -> Result<Pause, Halt> {
     bits.refill();
     let ahead = bits.ahead();
     let symbol = tables.symbol(ahead);
@@ -367,10 +432,10 @@ fn careful_symbol(tables: &InflateTables, bits: &mut BitReader<'_>, output: &mut
     Ok(Pause::Edge)
 }
 
-impl Output<'_> {
+impl<C: ByteCell> Output<'_, C> {
     fn put_literals(&mut self, symbol: SymbolEntry) {
         let count = symbol.literal_count();
-        self.buffer[self.at..][..count].copy_from_slice(&symbol.literals()[..count]);
+        self.buffer[self.at..][..count].copy_from_slice(&symbol.literals().map(C::from)[..count]);
         self.at += count;
     }
 

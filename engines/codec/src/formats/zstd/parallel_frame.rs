@@ -7,9 +7,9 @@ use crate::byte_buffer::ByteBuffer;
 use crate::compressed_reader::CompressedReader;
 use crate::error::UnitDefect;
 use crate::format::{AheadOfStream, CutError, DecodeLimits, SegmentFill, StreamDecoder};
+use crate::task_pool::{AheadTask, TaskPool};
 use crew::pipeline::CutTurn;
-use parking_lot::{Condvar, Mutex};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use xxhash_rust::xxh64::Xxh64;
@@ -28,105 +28,38 @@ const LEAST_BYTES: u64 = 1 << 20;
 
 /// A block that waits to be decoded.
 struct BlockTask {
-    number: u64,
     block: Result<CompressedBlock, BlockDefect>,
+    block_bytes: usize,
+    /// Memory for it.
+    into: DecodedBlock,
 }
 
 type Decoded = Result<DecodedBlock, BlockDefect>;
 
-/// Blocks of a frame that are decoded ahead of the copying.
-struct BlockPool {
-    block_bytes: usize,
-    state: Mutex<PoolState>,
-    changed: Condvar,
-}
+impl AheadTask for BlockTask {
+    type Tools = Option<BlockDecoder>;
+    type Outcome = Decoded;
 
-#[derive(Default)]
-struct PoolState {
-    waiting: VecDeque<BlockTask>,
-    done: BTreeMap<u64, Decoded>,
-    decoders: Vec<BlockDecoder>,
-    spare: Vec<DecodedBlock>,
-    is_over: bool,
-}
-
-impl BlockPool {
-    fn add(&self, task: BlockTask) {
-        self.state.lock().waiting.push_back(task);
-    }
-
-    /// The block of this number, decoded; by this thread, if nobody has begun. While another is at it, this one decodes later ones.
-    fn take(&self, number: u64) -> Decoded {
-        let mut state = self.state.lock();
-        loop {
-            if let Some(decoded) = state.done.remove(&number) {
-                return decoded;
-            }
-            match state.waiting.pop_front() {
-                Some(task) => {
-                    drop(state);
-                    self.decode(task);
-                    state = self.state.lock();
-                }
-                None => self.changed.wait(&mut state),
-            }
+    fn run(mut self, tools: &mut Self::Tools) -> Decoded {
+        let block = self.block?;
+        if tools.is_none() {
+            *tools = BlockDecoder::new();
         }
+        let decoder = tools.as_mut().ok_or("there is no memory to decode it")?;
+        decoder.decode(&block, self.block_bytes, &mut self.into)?;
+        Ok(self.into)
     }
 
-    fn decode(&self, task: BlockTask) {
-        let mut promise = Promise { pool: self, number: Some(task.number) };
-        let (decoder, spare) = {
-            let mut state = self.state.lock();
-            (state.decoders.pop(), state.spare.pop())
-        };
-        let mut into = spare.unwrap_or_default();
-        let mut decoder = decoder.or_else(BlockDecoder::new);
-        let outcome = match (&task.block, &mut decoder) {
-            (Ok(block), Some(decoder)) => decoder.decode(block, self.block_bytes, &mut into),
-            (Err(defect), _) => Err(*defect),
-            (_, None) => Err("there is no memory to decode it"),
-        };
-        let mut state = self.state.lock();
-        state.decoders.extend(decoder);
-        state.done.insert(task.number, outcome.map(|()| into));
-        promise.number = None;
-        drop(state);
-        self.changed.notify_one();
-    }
-}
-
-/// A block that somebody may wait for: if decoding it panics, it is told, and the panic ends the run.
-struct Promise<'a> {
-    pool: &'a BlockPool,
-    number: Option<u64>,
-}
-
-impl Drop for Promise<'_> {
-    fn drop(&mut self) {
-        let Some(number) = self.number else { return };
-        self.pool.state.lock().done.insert(number, Err("its decoder has panicked"));
-        self.pool.changed.notify_one();
-    }
-}
-
-impl AheadOfStream for BlockPool {
-    fn has_work(&self) -> bool {
-        !self.state.lock().waiting.is_empty()
-    }
-
-    fn work(&self) {
-        let task = self.state.lock().waiting.pop_front();
-        task.into_iter().for_each(|task| self.decode(task));
-    }
-
-    fn is_over(&self) -> bool {
-        self.state.lock().is_over
+    fn panicked() -> Decoded {
+        Err("its decoder has panicked")
     }
 }
 
 /// Decodes one frame segment by segment.
 pub(super) struct ParallelFrame {
-    pool: Arc<BlockPool>,
+    pool: Arc<TaskPool<BlockTask>>,
+    block_bytes: usize,
+    spare: Vec<DecodedBlock>,
     header: ZstdFrameHeader,
     tables: TablesSoFar,
     history: BlockHistory,
@@ -144,10 +77,7 @@ pub(super) struct ParallelFrame {
 
 impl Drop for ParallelFrame {
     fn drop(&mut self) {
-        let mut state = self.pool.state.lock();
-        state.is_over = true;
-        (state.waiting, state.done) = Default::default();
-        (state.spare, state.decoders) = Default::default();
+        self.pool.close();
     }
 }
 
@@ -168,9 +98,10 @@ impl ParallelFrame {
         // RFC 8878 section 3.1.1.2.4. A frame that is shorter than its window needs no more than itself.
         let window = header.window_bytes.min(WINDOW_MAX).min(header.content_bytes.unwrap_or(u64::MAX)) as usize;
         let block_bytes = header.window_bytes.min(BLOCK_BYTES_MAX) as usize;
-        let pool = BlockPool { block_bytes, state: Mutex::default(), changed: Condvar::new() };
         Some(Self {
-            pool: Arc::new(pool),
+            pool: Arc::default(),
+            block_bytes,
+            spare: Vec::new(),
             header,
             tables: TablesSoFar::default(),
             history: BlockHistory::new(window)?,
@@ -207,7 +138,7 @@ impl ParallelFrame {
             Some(head) => parse_block_header(*head),
         };
         let header = match outcome {
-            Ok(header) if header.size <= self.pool.block_bytes as u64 => header,
+            Ok(header) if header.size <= self.block_bytes as u64 => header,
             Ok(_) => return self.add(offset, Err("it is larger than a block of this frame may be"), true),
             Err(_) => return self.add(offset, Err("it is of a reserved type, or too large"), true),
         };
@@ -237,15 +168,12 @@ impl ParallelFrame {
         if self.read == self.copied {
             return Err(UnitDefect::Truncated.into());
         }
-        self.is_all_read = true;
-        self.pool.add(BlockTask { number: self.read, block: Err(BREAKS_OFF) });
-        self.offsets.push_back(0);
-        self.read += 1;
-        Ok(())
+        self.add(0, Err(BREAKS_OFF), true)
     }
 
     fn add(&mut self, offset: u64, block: Result<CompressedBlock, BlockDefect>, is_last: bool) -> Result<(), CutError> {
-        self.pool.add(BlockTask { number: self.read, block });
+        let into = self.spare.pop().unwrap_or_default();
+        self.pool.add(self.read, BlockTask { block, block_bytes: self.block_bytes, into });
         self.offsets.push_back(offset);
         self.read += 1;
         self.is_all_read = is_last;
@@ -269,7 +197,7 @@ impl ParallelFrame {
             self.checksum.update(content);
         }
         uncompressed.append(content);
-        self.pool.state.lock().spare.push(block);
+        self.spare.push(block);
         self.copied += 1;
         Ok(())
     }
@@ -299,7 +227,7 @@ const BREAKS_OFF: BlockDefect = "it breaks off";
 
 impl StreamDecoder for ParallelFrame {
     fn ahead(&self) -> Option<Arc<dyn AheadOfStream>> {
-        let ahead: Arc<dyn AheadOfStream> = Arc::<BlockPool>::clone(&self.pool);
+        let ahead: Arc<dyn AheadOfStream> = Arc::<TaskPool<BlockTask>>::clone(&self.pool);
         Some(ahead)
     }
 

@@ -1,7 +1,7 @@
 //! Reading bits, lowest first, with bounds checked everywhere: for headers and for the end of the input.
 //! The hot loop takes a reader over and gives it back, but does its own reading.
 
-use super::{Halt, Output};
+use super::{ByteCell, Halt, Output};
 
 /// A place in the input, to the bit.
 ///
@@ -28,9 +28,14 @@ impl<'a> BitReader<'a> {
         reader
     }
 
+    /// Bits that are used up.
+    pub fn bit(&self) -> usize {
+        self.next * 8 - self.count as usize
+    }
+
     /// Whole input bytes that are used up, and how many bits of the byte behind them.
     pub fn position(&self) -> (usize, u32) {
-        let bits = self.next * 8 - self.count as usize;
+        let bits = self.bit();
         (bits / 8, (bits % 8) as u32)
     }
 
@@ -92,12 +97,14 @@ impl<'a> BitReader<'a> {
     }
 
     /// Copies up to `wanted` whole bytes to the output, as input and the output's soft end allow. Must be aligned.
-    pub fn copy_bytes(&mut self, wanted: usize, output: &mut Output<'_>) -> usize {
+    pub fn copy_bytes<C: ByteCell>(&mut self, wanted: usize, output: &mut Output<'_, C>) -> usize {
         let start = self.next - self.count as usize / 8;
         let room = output.soft_end - output.at;
         let source = &self.input[start..];
         let source = &source[..source.len().min(wanted).min(room)];
-        output.buffer[output.at..][..source.len()].copy_from_slice(source);
+        for (cell, &byte) in output.buffer[output.at..].iter_mut().zip(source) {
+            *cell = C::from(byte);
+        }
         output.at += source.len();
         self.next = start + source.len();
         self.word = 0;

@@ -7,37 +7,41 @@
 // Invariants all blocks below rest on (`inflate` asserts the first, `turns` keeps the others):
 //  1. `soft_end + SLACK_BYTES <= buffer.len()` and `floor <= at`;
 //  2. at the head of a turn `next <= last_read`, where eight bytes are readable at `last_read`; a turn reads once, at `next`;
-//  3. at the head of a turn `at < soft_end`; a turn writes at most 2 + 258 + COPY_OVERSHOOT bytes from `at` on;
+//  3. at the head of a turn `at < soft_end`; a turn writes at most 2 + 258 cells and COPY_OVERSHOOT bytes from `at` on;
 //  4. a copy reads from `at - distance` with `1 <= distance <= at - floor`, and never past where it writes.
 
 use super::bits::BitReader;
 use super::tables::{DISTANCE_BITS, InflateTables, Portable, Processor, SYMBOL_BITS};
-use super::{Halt, InflateError, Output, Pause, SLACK_BYTES, too_far};
+use super::{ByteCell, Halt, InflateError, Output, Pause, SLACK_BYTES, too_far};
 
 /// Bytes that copies may write behind a match: less than one round of the copying loop.
 const COPY_OVERSHOOT: usize = 64;
 const _: () = assert!(2 + 258 + COPY_OVERSHOOT <= SLACK_BYTES, "the slack takes in what a turn may write");
 
 /// Decodes symbols until the block ends or an edge is near.
-pub(super) fn symbols(
+pub(super) fn symbols<C: ByteCell>(
     tables: &InflateTables,
     bits: &mut BitReader<'_>,
-    output: &mut Output<'_>,
+    output: &mut Output<'_, C>,
 ) -> Result<Pause, Halt> {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2") {
         // SAFETY: the processor has what the function is compiled for.
         return unsafe { symbols_on_avx2(tables, bits, output) };
     }
-    turns::<Portable>(tables, bits, output)
+    turns::<Portable, C>(tables, bits, output)
 }
 
 /// The same, with shifts that leave the flags alone and take any register (BMI2), and three-operand moves (AVX).
 /// The 32-byte registers of AVX2 are left unused: copies of 32 bytes measured slower than two of 16.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn symbols_on_avx2(tables: &InflateTables, bits: &mut BitReader<'_>, output: &mut Output<'_>) -> Result<Pause, Halt> {
-    turns::<Bmi2>(tables, bits, output)
+fn symbols_on_avx2<C: ByteCell>(
+    tables: &InflateTables,
+    bits: &mut BitReader<'_>,
+    output: &mut Output<'_, C>,
+) -> Result<Pause, Halt> {
+    turns::<Bmi2, C>(tables, bits, output)
 }
 
 /// One with BMI2. Only for code that is reached where it was detected.
@@ -78,10 +82,10 @@ unsafe fn copy_16(from: *const u8, to: *mut u8) {
 
 /// The loop itself. Longer than other functions may be, since its state has to live in registers: calls and structs would spill it.
 #[inline(always)]
-fn turns<P: Processor>(
+fn turns<P: Processor, C: ByteCell>(
     tables: &InflateTables,
     bits: &mut BitReader<'_>,
-    output: &mut Output<'_>,
+    output: &mut Output<'_, C>,
 ) -> Result<Pause, Halt> {
     let Some(last_read) = bits.input.len().checked_sub(8) else { return Ok(Pause::Edge) };
     if bits.next > last_read || output.at >= output.soft_end {
@@ -126,10 +130,10 @@ fn turns<P: Processor>(
             break Ok(Pause::Edge);
         }
         let ahead = word;
-        // Two bytes whether or not there are literals: a branch would cost more.
+        // Two cells whether or not there are literals: a branch would cost more.
         // SAFETY: invariant 3.
         unsafe {
-            at.cast::<[u8; 2]>().write_unaligned(symbol.literals());
+            at.cast::<[C; 2]>().write_unaligned(symbol.literals().map(C::from));
             at = at.add(symbol.literal_count());
         }
         take!(symbol.0);
@@ -159,17 +163,17 @@ fn turns<P: Processor>(
         // Before the refill, see the theory above: at most 48 of 64 bits are gone.
         symbol = look_up!();
         refill!();
-        let available = at as usize - floor as usize;
+        let available = (at as usize - floor as usize) / size_of::<C>();
         if distance > available {
             break Err(too_far(distance, available));
         }
         // SAFETY: invariants 3 and 4.
         unsafe {
-            copy_match(at, distance, length);
+            copy_match(at.cast(), distance * size_of::<C>(), length * size_of::<C>());
             at = at.add(length);
         }
     };
-    output.at = at as usize - buffer as usize;
+    output.at = (at as usize - buffer as usize) / size_of::<C>();
     bits.next = next as usize - input as usize;
     bits.word = word;
     bits.count = count & 63;

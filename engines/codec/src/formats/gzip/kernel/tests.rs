@@ -47,7 +47,7 @@ fn inflate_cut(compressed: &[u8], cuts: Cuts) -> Result<(Vec<u8>, usize), Inflat
         assert!(consumed <= shown_end && filled < soft_end + 261);
         match step.status {
             InflateStatus::Finished => return Ok((uncompressed, consumed)),
-            InflateStatus::OutputFull => assert!(filled >= soft_end),
+            InflateStatus::OutputFull | InflateStatus::BlockEnd => assert!(filled >= soft_end),
             InflateStatus::NeedsInput => {
                 assert!(!ends, "dry at the end is an error");
                 assert!(shown_end - consumed < 1 << 10, "a KiB is enough to go on");
