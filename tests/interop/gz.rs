@@ -51,10 +51,10 @@ fn long_members_are_divided_among_four_hands_and_more() {
     place.write("plain", &plain).shell("tar -cf plain.tar plain").stdout_of_success();
     let archive = place.read("plain.tar");
     for (name, tool) in present(&TOOLS) {
-        for level in [1, 6, 9] {
+        for level in [1, 6] {
             let what = format!("{name} -{level}, a long member");
             let packed = filter(&tool, &[&level_option(name, level), "-c"], &plain);
-            check_that_we_read(&what, &packed, &plain, &["4", "16"]);
+            check_that_we_read(&what, &packed, &plain, &["4"]);
             // Two members, of which the first ends where nobody expects it.
             let two = [packed.as_slice(), &packed].concat();
             place.write("two.gz", &two);

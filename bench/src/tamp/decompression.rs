@@ -82,8 +82,8 @@ impl Suite<'_> {
         let rivals = vec![rival(zstd.clone(), Target::must(0.65).aim(0.50))];
         self.unpacking("unzstd, own frames", corpus, vec![own, made.clone()], rivals);
         let alone = self.tamp("mh tamp -d -j1", &["-d", "-j1"], &made.path, &out);
-        // The program alone reads and writes in threads of their own.
-        let single = Self::zstd("zstd -d --single-thread", &["-d", "--single-thread"], &made.path, &out);
+        // Without the option the program reads and writes in threads of their own, --single-thread or not.
+        let single = Self::zstd("zstd -d --no-asyncio", &["-d", "--no-asyncio"], &made.path, &out);
         let (rivals, plain) = (vec![rival(single, Target::must(1.03))], Verify::Plain(corpus.plain.clone()));
         let case = Case::new("unzstd, ordinary frame, one hand", corpus.name, alone, rivals, plain);
         self.add(Case { needs: vec![made], ..case });
