@@ -46,7 +46,11 @@ pub fn run(arguments: &PackageArguments) -> Result<(), String> {
     };
     // What is built for tests is packed for a look, not for a server.
     let level = if built.is_some() { "-z1" } else { "-z9" };
-    println!("{}", debian::package(&release, &into, level)?.display());
+    let package = debian::package(&release, &into, level)?;
+    if built.is_none() {
+        debian::check_size(&package)?;
+    }
+    println!("{}", package.display());
     let portable = match built {
         Some(_) => release,
         None => {

@@ -2,6 +2,7 @@
 //! Each finding reads "place: rule: what to do instead". Changes nothing itself.
 
 mod layers;
+mod pages;
 mod plain_words;
 mod plans;
 mod prose;
@@ -83,6 +84,7 @@ fn findings() -> Result<Vec<Finding>, String> {
     findings.extend(plans.findings());
     findings.extend(prose::check_dependencies()?);
     findings.extend(prose::check_corpus(&files)?);
+    findings.extend(pages::check(&files)?);
     Ok(findings)
 }
 

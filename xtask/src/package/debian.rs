@@ -11,6 +11,9 @@ const COPYRIGHT: &str = include_str!("copyright");
 /// Of the package, not of the program.
 const REVISION: u32 = 1;
 
+/// LIMIT: what people download, of a release; a dependency that doubles it is to be noticed.
+const MOST_BYTES: u64 = 15_000_000;
+
 /// Makes it, compressed by xz at `level` (`-z6`); returns its path.
 pub fn package(programs: &Programs, into: &Path, level: &str) -> Result<PathBuf, String> {
     if !has_program("dpkg-deb") {
@@ -42,6 +45,18 @@ pub fn package(programs: &Programs, into: &Path, level: &str) -> Result<PathBuf,
         removed.map_err(|error| failed("remove", used, &error))?;
     }
     Ok(made)
+}
+
+/// An error if a package for a release is larger than people should have to download.
+pub fn check_size(package: &Path) -> Result<(), String> {
+    let bytes = std::fs::metadata(package).map_err(|error| failed("read", package, &error))?.len();
+    if bytes <= MOST_BYTES {
+        return Ok(());
+    }
+    Err(format!(
+        "{} has {bytes} bytes, and {MOST_BYTES} is the limit (size -A shows what is in the program)",
+        package.display()
+    ))
 }
 
 fn write_control(programs: &Programs, layout: &Layout, directory: &Path) -> Result<(), String> {
@@ -113,6 +128,19 @@ mod tests {
         );
         let (_, description) = text.split_once("Description: ").expect("it has one");
         assert!(description.lines().skip(1).all(|line| line.starts_with(' ') && line.len() <= 80), "{description}");
+    }
+
+    #[test]
+    fn a_package_above_the_limit_is_refused() {
+        let place = tempfile::tempdir().expect("a directory");
+        let package = place.path().join("x.deb");
+        let of_bytes = |bytes| {
+            let file = std::fs::File::create(&package).expect("a file");
+            file.set_len(bytes).expect("a length");
+            check_size(&package)
+        };
+        assert_eq!(of_bytes(MOST_BYTES), Ok(()));
+        assert!(of_bytes(MOST_BYTES + 1).expect_err("too large").contains("15000001 bytes"));
     }
 
     #[test]
