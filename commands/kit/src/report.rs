@@ -212,13 +212,9 @@ fn headline(subject: &str, finished: &Finished<'_>, made: &str) -> String {
         Some(Failed { files, of }) => (false, format!("; {files} of {} failed", counted(of as u64, "file"))),
         None => (finished.is_compression, String::new()),
     };
-    // Of an archive that is extracted only what came out tells something.
-    let sizes = match (finished.members, finished.is_compression) {
-        (Some(_), false) => terminal::bytes(finished.totals.bytes_out),
-        _ => sizes(&finished.totals, change),
-    };
     format!(
-        "{subject}: {sizes}{made} in {}, {}{failed}",
+        "{subject}: {}{made} in {}, {}{failed}",
+        sizes(&finished.totals, change),
         seconds_text(seconds),
         terminal::rate(plain as f64 / seconds.max(1e-9)),
     )
@@ -521,22 +517,25 @@ mod tests {
             process_cpu_ns: 0,
             divided_turns: None,
         };
-        let summary_of = |subject: &str, made: Option<&str>| {
+        let of = |subject: &str, made: Option<&str>, members: Option<u64>| {
             summary(&Finished {
                 subject,
                 totals: ReportTotals { bytes_in: 41_200_000_000, bytes_out: 15_700_000_000, ..ReportTotals::default() },
                 failed: None,
-                is_compression: true,
+                is_compression: members.is_none(),
                 measures: &measures,
                 kept_up: None,
                 hands_from: None,
                 width_why: None,
                 index: None,
-                members: None,
+                members,
                 made: made.map(str::to_owned),
                 circumstances: Circumstances::default(),
             })
         };
+        let summary_of = |subject: &str, made: Option<&str>| of(subject, made, None);
+        let extracted = of("a.tar.zst", None, Some(7));
+        assert_eq!(extracted, "a.tar.zst: 41.2 GB -> 15.7 GB in 33.4 s, 470 MB/s, 7 members", "both sizes");
         assert_eq!(
             summary_of("db", Some("db.zst")),
             "db: 41.2 GB -> 15.7 GB (61.9 % smaller), db.zst, in 33.4 s, 1.23 GB/s"

@@ -42,10 +42,12 @@ impl StageClock {
         self.starved_ns + self.blocked_ns
     }
 
-    /// As [`Clocks::tell_cpu_waits`], for one who is blocked in the middle of work alone.
+    /// As [`Clocks::tell_cpu_waits`], for one who is blocked in the middle of work alone: nobody takes its output, so it sleeps if
+    /// it does not wait for a CPU, or if the kernel does not tell.
     pub(crate) fn tell_cpu_waits(&mut self, run_delay_ns: Option<u64>) {
-        let Some(run_delay_ns) = run_delay_ns else { return };
-        self.rebook((run_delay_ns as f64 / self.waited_ns().max(1) as f64).min(1.0));
+        if let Some(run_delay_ns) = run_delay_ns {
+            self.rebook((run_delay_ns as f64 / self.waited_ns().max(1) as f64).min(1.0));
+        }
         self.asleep_ns = self.blocked_ns;
     }
 
@@ -227,7 +229,7 @@ mod tests {
         let own = StageClock { busy_ns: 500, starved_ns: 100, blocked_ns: 400, ..StageClock::default() };
         let mut clock = own;
         clock.tell_cpu_waits(None);
-        assert_eq!(clock, own, "the kernel does not tell");
+        assert_eq!(clock, StageClock { asleep_ns: 400, ..own }, "the kernel does not tell");
         clock.tell_cpu_waits(Some(250));
         let (starved_ns, blocked_ns, unstaffed_ns) = (50, 200, 250);
         let told = StageClock { starved_ns, blocked_ns, unstaffed_ns, cpu_wait_ns: 250, asleep_ns: 200, ..own };

@@ -120,11 +120,10 @@ impl<T: Tree> Floor<'_, T> {
             }
         }
         branch.hand.give_back();
-        // LIMIT: small work is over sooner than the file could be read, and gets no verdict. The first worker's has what its thread
-        // waited before this run too: the start of a program.
-        if begin.elapsed() >= SHORTEST_JUDGED {
-            branch.clock.tell_cpu_waits(RunDelay::since_its_begin().so_far_ns());
-        }
+        // LIMIT: small work is over sooner than the file could be read, and gets no verdict; half, since a run is longer than its
+        // workers. The first worker's has what its thread waited before this run too: the start of a program.
+        let is_judged = begin.elapsed() * 2 >= SHORTEST_JUDGED;
+        branch.clock.tell_cpu_waits(if is_judged { RunDelay::since_its_begin().so_far_ns() } else { None });
         lock(reports).append(&mut branch.reports);
         let mut staff = lock(&self.staff);
         staff.workers -= 1;
