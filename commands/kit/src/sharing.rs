@@ -66,9 +66,9 @@ const FROM_RUNNER: &str = "those of the runner above, then the table's";
 const FROM_SLOTS: &str = "the one it was started with, then job slots";
 
 /// How far a run is that reads `total` bytes, for the table.
-pub fn bytes_read(tally: &Arc<Tally>, total: Option<u64>) -> ProgressSource {
+pub fn bytes_done(tally: &Arc<Tally>, total: Option<u64>) -> ProgressSource {
     let tally = Arc::clone(tally);
-    Arc::new(move || WorkDone { unit: ProgressUnit::Bytes, done: tally.bytes_in(), total })
+    Arc::new(move || WorkDone { unit: ProgressUnit::Bytes, done: tally.bytes_done(), total })
 }
 
 /// The process by whose number people know this run and signal it: its guard, where it was divided.

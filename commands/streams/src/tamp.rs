@@ -416,7 +416,7 @@ fn carry_out(
     });
     let hands_from = shared_budget.hands_from(lease.as_ref());
     let tally = Arc::new(Tally::default());
-    lease.show_progress(sharing::bytes_read(&tally, job.total_bytes));
+    lease.show_progress(sharing::bytes_done(&tally, job.total_bytes));
     let ran = Mutex::new((Totals::default(), 0, false, false));
     let on_close = |number: usize, closed: LaneOutcome| {
         let lane = &job.lanes[number];

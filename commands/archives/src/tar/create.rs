@@ -441,7 +441,7 @@ impl Run<'_> {
         let Fitting { width, slots, .. } = self.fitting;
         let staffing = Staffing { width, slots, lanes_at_once: 1, mode: super::mode(self.args) };
         let tally = Arc::new(Tally::default());
-        lease.show_progress(mh_kit::sharing::bytes_read(&tally, None));
+        lease.show_progress(mh_kit::sharing::bytes_done(&tally, None));
         let name = self.args.archive().map_or("standard output".to_owned(), terminal::quote);
         let progress = super::progress::of_creating(context, self.args, &name, &tally, survey);
         let measures = create(&what, &staffing, &*self.workers.share_of(lease.as_ref()), &tally);

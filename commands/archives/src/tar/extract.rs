@@ -392,7 +392,7 @@ fn into_tree(
     let staffing = Staffing { width: fitting.width, slots: fitting.slots, lanes_at_once: 1, mode: super::mode(args) };
     let lease = lease.as_ref();
     let (counted, counted_of) = opened.counter(&tally, &decoder);
-    lease.show_progress(mh_kit::sharing::bytes_read(counted, counted_of));
+    lease.show_progress(mh_kit::sharing::bytes_done(counted, counted_of));
     let ((measures, ended), decoding) = opened.with_feed(room, lease, width, &decoder, |feed| {
         let what = Extraction {
             feed: Some(feed).into(),
