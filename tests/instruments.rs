@@ -360,6 +360,9 @@ fn who_is_not_there_is_no_good_news() {
     let load = Load::start("sleep", &["60"], place.directory());
     let found = place.shell(&format!("$mh pstime 0.1 {}", load.number()));
     assert_eq!(found.exit, Exit::Code(0));
+    let threads = place.shell(&format!("$mh pstime -m 0.1 {}", load.number()));
+    let text = String::from_utf8_lossy(&threads.stdout);
+    assert!(text.lines().any(|line| line.ends_with(" sleep")), "who was asked for and slept is shown: {text}");
 }
 
 /// Half a second with ten programs that each live for less.

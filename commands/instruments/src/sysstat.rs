@@ -58,7 +58,7 @@ const NAME: &str = "mh sysstat";
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new("sysstat", Group::See, Signals::Own, command, run);
 
-/// Show every metric of this host at a glance, and what is wrong with it
+/// Show every metric of this host, and what is wrong with it
 ///
 /// On a terminal a screen that is drawn anew each INTERVAL; elsewhere, or with --plain, a line each, as vmstat prints. The first line says
 /// what holds the host back, by whom, and what would help.
@@ -71,6 +71,10 @@ struct SysstatArgs {
     /// Time between two looks [default: 1], then how many, or hosts that ssh reaches: web[1-9], user@host
     #[arg(value_name = "INTERVAL|COUNT|HOST")]
     words: Vec<String>,
+
+    /// Look COUNT times and end, as with COUNT behind INTERVAL; 0 goes on until Ctrl-C
+    #[arg(short = 'n', long, value_name = "COUNT", conflicts_with_all = ["once", "replay", "daemon"])]
+    count: Option<u64>,
 
     /// A line an interval, also on a terminal
     #[arg(long, conflicts_with_all = ["once"])]
@@ -221,6 +225,16 @@ impl Looks {
         }
         Ok(looks)
     }
+
+    /// With `--count` as typed.
+    fn counted(mut self, typed: Option<u64>) -> Result<Self, Failure> {
+        if let (Some(behind), Some(typed)) = (self.count, typed) {
+            let message = format!("COUNT is {behind} behind INTERVAL, and --count is {typed}: one of them is enough");
+            return Err(Failure::Usage { command: NAME, message });
+        }
+        self.count = self.count.or(typed.filter(|count| *count > 0));
+        Ok(self)
+    }
 }
 
 fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
@@ -244,7 +258,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
         }
         _ => {}
     }
-    let looks = Looks::read(&args.words)?;
+    let looks = Looks::read(&args.words)?.counted(args.count)?;
     if args.fleet.feed {
         let host = LocalHost::open(NAME, &context.host, looks.interval)?;
         return feed_out::send(NAME, host).map(|()| Outcome::Done);
@@ -487,6 +501,10 @@ mod tests {
         assert_eq!(read(&["web7", "10.0.0.7"]), looks(INTERVAL, None, &["web7", "10.0.0.7"]));
         assert_eq!(read(&["500ms", "root@db[1-9]"]), looks(half, None, &["root@db[1-9]"]));
         assert_eq!(read(&["10.0.0.7"]), looks(INTERVAL, None, &["10.0.0.7"]));
+        let counted = |words: &[&str], typed| read(words).and_then(|looks| looks.counted(typed).ok());
+        assert_eq!(counted(&["500ms"], Some(3)), looks(half, Some(3), &[]), "--count is COUNT");
+        assert_eq!(counted(&["500ms", "3"], None), looks(half, Some(3), &[]));
+        assert_eq!((counted(&[], Some(0)), counted(&["1", "3"], Some(3))), (looks(INTERVAL, None, &[]), None));
         for bad in [&["0"][..], &["1", "0"], &["-5"], &["1", "6", "web7"], &["1", "2", "3"]] {
             assert_eq!(read(bad), None, "{bad:?}");
         }

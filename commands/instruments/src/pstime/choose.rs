@@ -118,7 +118,7 @@ impl<'plan> Chosen<'plan> {
         let idlers = if self.plan.all { Idlers::Listed } else { Idlers::Counted };
         let rows = match (self.plan.children, self.plan.grouping) {
             (true, _) => of_processes(&families, later),
-            (false, RowGrouping::Thread) => self.chosen_rows(of_threads(interval, later, idlers), later),
+            (false, RowGrouping::Thread) => self.thread_rows(interval, later, idlers),
             (false, _) => self.chosen_rows(of_processes(&interval.processes, later), later),
         };
         let mut rows = grouped(rows, self.plan.grouping);
@@ -146,6 +146,16 @@ impl<'plan> Chosen<'plan> {
         let of_threads = rows.iter().map(|row| row.cpu_ns);
         let sum = |times: &mut dyn Iterator<Item = u64>| times.fold(0, u64::saturating_add).cast_signed();
         sum(&mut { of_processes }).saturating_sub(sum(&mut { of_threads }))
+    }
+
+    /// Of processes that were asked for and did nothing the first threads are shown: they slept, or waited for a device.
+    fn thread_rows(&self, interval: &Interval, later: &HostSample, idlers: Idlers) -> Vec<ProcessRow> {
+        let rows = self.chosen_rows(of_threads(interval, later, idlers), later);
+        if !rows.is_empty() || !self.plan.is_selective() {
+            return rows;
+        }
+        let all = self.chosen_rows(of_threads(interval, later, Idlers::Listed), later);
+        all.into_iter().filter(|row| row.tid == row.pid).collect()
     }
 
     fn chosen_rows(&self, rows: Vec<ProcessRow>, later: &HostSample) -> Vec<ProcessRow> {
