@@ -357,7 +357,12 @@ fn complaints_and_exit_codes_are_gnu_s() {
             place.write("a", "one").write("b", "two").write("d/f", "x").write("d/g/h", "y").write("d2/a/z", "z");
             succeeds(&place, "mkdir e; ln -s nowhere2 dangling; ln a hard; ln -s d linkd; ln -s loop loop; mkfifo fifo; touch -d '2001-01-01' a");
             let outcome = place.shell(&format!("{program}{case}"));
-            let text = said(&outcome).replace("mh cp", "cp").replace("mh rm", "rm").replace("mh mv", "mv");
+            // Under our own name the hint behind a wrong command line is ours.
+            let in_their_words = |text: String, name: &str| {
+                let help = format!("Try '{name} --help' for more information.");
+                text.replace(&format!("mh {name}"), name).replace(&format!("  hint: {name} -h shows the options"), &help)
+            };
+            let text = ["cp", "rm", "mv"].into_iter().fold(said(&outcome), in_their_words);
             let mut tree: Vec<_> = super::described::describe(place.directory()).into_keys().collect();
             tree.sort();
             let content: Vec<_> = ["a", "b", "d/f", "hard"].map(|name| std::fs::read(place.path(name)).ok()).into();

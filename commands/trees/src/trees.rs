@@ -12,6 +12,7 @@ use crew::scatter::Scattered;
 use crew::verdict::{Circumstances, Verdict, verdict};
 use files::staged_file::Unfinished;
 use files::survey::Survey;
+use mh_kit::command_line;
 use mh_kit::context::{Context, HeldSignals, LastActs, signal_failure};
 use mh_kit::descriptors::hands_for_descriptors;
 use mh_kit::entry::LinkProfile;
@@ -162,13 +163,14 @@ pub fn shown(path: &[u8]) -> String {
     quote(OsStr::from_bytes(path))
 }
 
-/// What the old tools say about a wrong command line, with their exit code.
+/// A wrong command line in the words of the old tools, with their exit code. Under our own name the hint is that of all commands.
 pub fn usage(context: &Context, message: &str) -> Failure {
     let program = &context.program;
-    Failure::InWordsOfOthers {
-        text: format!("{program}: {message}\nTry '{program} --help' for more information."),
-        code: 1,
-    }
+    let help = match context.has_own_name() {
+        true => format!("  hint: {}", command_line::shows_options(program)),
+        false => format!("Try '{program} --help' for more information."),
+    };
+    Failure::InWordsOfOthers { text: format!("{program}: {message}\n{help}"), code: 1 }
 }
 
 /// Hands of a run.
