@@ -31,7 +31,7 @@ pub const ENTRY: Entry =
 /// What is computed without -a: what most others can check.
 const USUAL: Algorithm = Algorithm::Sha256;
 
-/// Compute and check digests of files on all cores, several in one read
+/// Compute and check digests on all cores, several in one read
 ///
 /// With no FILE, or with -, standard input is read. CRCs and BLAKE3 of one file are computed by all cores; of other digests each file, and each
 /// algorithm, has a core of its own. Lines come in the order of the files.

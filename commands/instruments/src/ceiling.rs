@@ -28,7 +28,7 @@ const NAME: &str = "mh ceiling";
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new("ceiling", Group::See, Signals::Own, command, run);
 
-/// Show whether the machine is maxed out, by which threads, and what would help
+/// Show whether the machine is maxed out, and by which threads
 ///
 /// A thread that uses a whole core is 0.4 % of 256 CPUs, and no average shows it. Exit codes: 0 no thread is held back, 3 at the
 /// ceiling (always running), 4 starved (could run, had no CPU), 5 throttled (quota), 6 stolen (hypervisor), 7 I/O-bound; of

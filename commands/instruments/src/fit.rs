@@ -26,7 +26,7 @@ const NAME: &str = "mh fit";
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new("fit", Group::See, Signals::TidyUp, command, run);
 
-/// Show how many more users, processes or containers fit, and what binds
+/// Show how many more processes fit, and which limit is met first
 ///
 /// One more costs its private memory, page tables and kernel stacks. Shared memory is there already.
 #[derive(Args, Debug)]

@@ -36,7 +36,7 @@ const MEMORY_MIN_BYTES: u64 = 1 << 20;
 /// LIMIT: what is read of what the processes tell; each tells two short lines.
 const TOLD_BYTES: usize = 1 << 20;
 
-/// Run an unmodified program whose new files are written by other threads
+/// Run a program whose new files are written by other threads
 ///
 /// For programs that make files with write(2) and libc: GNU tar, bsdtar, cpio. Exit code: the program's; 1 where it ended well
 /// but something could not be written; 126 it could not be run, 127 it was not found.

@@ -15,7 +15,7 @@ const NAME: &str = "mh numa";
 /// The registry's line. Signals are those of the program that run starts; check leaves nothing behind that would outlive it.
 pub const ENTRY: Entry = Entry::new("numa", Group::Do, Signals::Own, command, run);
 
-/// Place large memory on the nodes of the machine, and show where it is
+/// Place large memory on NUMA nodes, and show where it is
 #[derive(Args, Debug)]
 struct NumaArgs {
     #[command(subcommand)]

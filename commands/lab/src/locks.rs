@@ -30,9 +30,10 @@ const NAME: &str = "mh locks";
 /// The registry's line. Signals are its own: the first one ends the rounds, and what was measured is shown.
 pub const ENTRY: Entry = Entry::new("locks", Group::See, Signals::Own, command, run);
 
-/// Compare locks on this machine: spinning, queueing, sleeping; and the spin settings that follow
+/// Compare locks that spin, queue or sleep, on this machine
 ///
 /// Each lock is tried in several situations, in short rounds in turns. Every row is checked: a lock that lets two threads in is an error.
+/// Settings for spinning that follow for MySQL, MariaDB and PostgreSQL stand at the end.
 #[derive(Args, Debug)]
 struct LocksArgs {
     /// Threads; several make several tables [default: each situation's own]

@@ -20,7 +20,7 @@ const NAME: &str = "mh links";
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new("links", Group::Learn, Signals::TidyUp, command, run);
 
-/// Make links under the old names: gzip, zstd, xz, sha256sum and their relatives
+/// Make links under the old names: gzip, zstd, sha256sum and others
 ///
 /// Called by such a name the program has that tool's options, environment variables, messages and exit codes, and uses all
 /// cores. DIR is created if need be; put it at the front of PATH.

@@ -228,9 +228,9 @@ fn overview_text() -> String {
         }
     }
     text.push_str(
-        "\nmh help COMMAND shows its options. Every command that works takes --explain (the plan, nothing done)",
+        "\nmh help COMMAND shows its options, --explain its plan (and nothing is done),\n\
+         --report what limited the run. Start with: mh tour",
     );
-    text.push_str("\nand --report (what bound the run). Start with: mh tour");
     text
 }
 
@@ -267,6 +267,13 @@ mod tests {
         assert!(refused("tamp --threads x a").0.starts_with("mh tamp: invalid value 'x' for --hands"));
         assert_eq!(refused("tar").0, "mh tar: one of -c, -x, -t, -r, -u, -d, -A, --delete, --test-label is needed");
         assert_eq!(refused("crew run --nonsense").1, "mh crew run -h shows the options");
+    }
+
+    #[test]
+    fn no_line_of_the_overview_is_wider_than_a_terminal() {
+        let too_wide: Vec<_> =
+            overview_text().lines().filter(|line| line.chars().count() > 79).map(str::to_owned).collect();
+        assert!(too_wide.is_empty(), "{too_wide:#?}");
     }
 
     #[test]

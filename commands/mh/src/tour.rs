@@ -28,7 +28,10 @@ fn command() -> Command {
         .help("A file to show it on (default: a program that this machine has)")
         .value_parser(clap::value_parser!(PathBuf))
         .value_hint(ValueHint::FilePath);
-    Command::new("tour").about("Try the commands on a real file, step by step").arg(path)
+    Command::new("tour").about("Try the commands on a real file, step by step").arg(path).after_help(
+        "Examples:\n  mh tour                on a program that this machine has\n  \
+         mh tour db.export      on a file of yours, of which it reads the beginning",
+    )
 }
 
 /// LIMIT: so much of a file is enough to see every command at work, and done in less than a minute on two cores.
@@ -119,21 +122,31 @@ struct Tour {
 /// What is explained, and the command line behind `mh`.
 type Step = (&'static str, &'static str);
 
+/// The compression, whose results are compared.
+const FIRST: [Step; 3] = [
+    ("The plan: what would be done and why. --explain does nothing else.", "tamp --format gz -9 --explain data"),
+    (
+        "Compress on all cores. --report shows where the time went, and the limit.",
+        "tamp --format gz -9 --report data -o all.gz",
+    ),
+    (
+        "The same on one core. Compare its forecast with the run before.",
+        "tamp --format gz -9 -j1 --report data -o one.gz",
+    ),
+];
+
 /// After the compression: each stands for itself, so that the last ones can be left out.
 const STEPS: &[Step] = &[
-    ("List it: members with their lengths. Every gzip reads them; mh decodes them in parallel.", "tamp -l all.gz"),
+    ("List its members. Every gzip reads them, and mh decodes them in parallel.", "tamp -l all.gz"),
     ("Back again, every checksum verified before the file gets its name.", "tamp -d --report all.gz -o back"),
-    (
-        "The default is zst at a fast level, for dumps that must not wait for their compressor.",
-        "tamp -v data -o data.zst",
-    ),
+    ("The default is zst at a fast level, for dumps that must not wait.", "tamp -v data -o data.zst"),
     ("Jobs: xjobs keeps as many programs running as there are cores.", "xjobs -k cksum ::: data all.gz back data.zst"),
     ("Archives are read and compressed by all cores. Any tar reads them.", "tar cf all.tar.zst --zstd data all.gz"),
     ("A large archive is listed from its index, without decompression.", "tar tvf all.tar.zst"),
     ("Extract it; nothing is written outside the target directory.", "tar xf all.tar.zst --one-top-level=tree"),
     ("cp copies trees, with all that -a keeps.", "cp -a --report tree copy"),
     ("rm removes them.", "rm -r --report tree copy"),
-    ("All runs of mh share the cores, by --priority. crew shows which run has which.", "crew --once"),
+    ("Runs of mh share the cores, by --priority. crew shows which run has which.", "crew --once"),
     ("Who used the CPUs in half a second? Instruments look at any process.", "pstime --top 3 500ms"),
 ];
 
@@ -168,21 +181,10 @@ impl Tour {
 
     /// The same on all cores and on one, and what that says about the cores.
     fn compress(&self) -> Result<(), Failure> {
-        self.step(
-            1,
-            "The plan: what would be done and why. --explain does nothing else.",
-            "tamp --format gz -9 --explain data",
-        )?;
-        let by_all = self.step(
-            2,
-            "Compress on all cores. --report shows where the time went and what bound the run.",
-            "tamp --format gz -9 --report data -o all.gz",
-        )?;
-        let by_one = self.step(
-            3,
-            "The same on one core. Its forecast for more cores can be held against the run before.",
-            "tamp --format gz -9 -j1 --report data -o one.gz",
-        )?;
+        let [plan, all, one] = FIRST;
+        self.step(1, plan.0, plan.1)?;
+        let by_all = self.step(2, all.0, all.1)?;
+        let by_one = self.step(3, one.0, one.1)?;
         self.compare("all.gz", "one.gz", "what all cores and what one core wrote")?;
         print(&format!("{}\n", Compared { cores: self.cores, by_all, by_one }.sentence()))
     }
@@ -224,6 +226,20 @@ fn same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
         }
         if other.read_exact(&mut right[..count]).is_err() || left[..count] != right[..count] {
             return Ok(false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_of_the_tour_is_wider_than_a_terminal() {
+        for (index, (explanation, words)) in FIRST.iter().chain(STEPS).enumerate() {
+            for line in [format!("{}. {explanation}", index + 1), format!("$ mh {words}")] {
+                assert!(line.len() <= 79, "{line}");
+            }
         }
     }
 }

@@ -26,7 +26,7 @@ use transfer::copy::{Existing, FollowLinks, Job, Make, Manner, Reflink, Same, Sp
 /// The registry's line.
 pub const ENTRY: Entry = Entry { link: trees::LINK, ..Entry::new("mv", Group::Do, Signals::TidyUpLater, command, run) };
 
-/// Rename files and trees; move them to other file systems on all cores, as mv does
+/// Rename files and trees, or move them on all cores, as mv does
 ///
 /// If a rename is not possible, the tree is copied with all its metadata, and removed when its copy is complete. Sources that could
 /// not be copied stay.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use terminal::parse_duration;
 
-/// Compare servers, their settings or two commands fairly: in turns, started anew each time, with intervals
+/// Compare servers, settings or commands fairly, with intervals
 ///
 /// FILE says what is compared: arms (how the server is started, its environment, options, configuration) and loads as mh load takes them. The arms are measured in
 /// the order A B B A, each time on a server that was started anew with the data as they were prepared, until the intervals are narrow or the time is used. Where an interval holds

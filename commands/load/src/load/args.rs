@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 use terminal::parse_duration;
 
-/// Put a load on a database at planned times, and see what it took, who was late and what the server paid
+/// Load a database at planned times, and show who was late
 ///
 /// A transaction has three clocks: when it was due, when it was sent, when it was done. Response time counts from when it was due, so that a
-/// server that stands still is seen; service time counts from when it was sent. The load goes where TARGET says and nowhere else.
+/// server that stands still is seen; service time counts from when it was sent. What a transaction costs a local server is shown, too. The load goes where TARGET says and nowhere else.
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("open").args(["rate", "find_max", "sweep"]).multiple(true)))]
 pub struct LoadArgs {
