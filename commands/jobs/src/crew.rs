@@ -104,6 +104,7 @@ fn command() -> Command {
          mh crew -n 0 10                      the same as a list, every ten seconds\n  \
          mh crew set 4711 --priority high     this one first\n  \
          mh crew pause 4711                   its cores to the others, for now\n  \
+         mh crew resume 4711                  it goes on\n  \
          mh crew run --priority low -- make   a program that knows nothing of hands\n  \
          mh crew wait 4711 && shutdown        when that one has ended",
     )

@@ -32,9 +32,10 @@ const NAME: &str = "mh timers";
 /// does not hold them back.
 pub const ENTRY: Entry = Entry::new("timers", Group::See, Signals::Own, command, run);
 
-/// Show the real cost of timed waits: every call, with two timer slacks
+/// Show the real cost of timed waits, for every call
 ///
 /// Lateness is measured against the time that a call was given, in the call's own unit: poll cannot wait for 100 us, only for 1 ms.
+/// Each call is tried with two timer slacks.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 struct TimersArgs {
@@ -98,7 +99,8 @@ fn command() -> Command {
     with_help(command, "csv", "Print the waits as comma-separated values").after_help(
         "Examples:\n  mh timers                            every call, in some seconds\n  \
          mh timers --load -c poll             one call, while every CPU is busy\n  \
-         mh timers run --slack 1ns -- PROGRAM a program whose waits end on time",
+         mh timers run --slack 1ns -- PROGRAM a program whose waits end on time\n  \
+         mh timers log-writer                 ways to wake many waiters, as a database's log does",
     )
 }
 

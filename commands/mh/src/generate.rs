@@ -49,10 +49,12 @@ fn write_all(directory: &Path) -> std::io::Result<()> {
 /// All manual pages: their files' names and texts.
 fn pages(date: &str) -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut pages = vec![("mh-settings.5".to_owned(), settings_page(date).into_bytes())];
-    let mut waiting = vec![built()];
-    while let Some(command) = waiting.pop() {
-        waiting.extend(command.get_subcommands().filter(|below| !below.is_hide_set()).cloned());
-        pages.push(page::page(&command, date)?);
+    let mut waiting = vec![(built(), String::new())];
+    while let Some((command, above)) = waiting.pop() {
+        let examples = page::help_behind_options(&command);
+        let below = command.get_subcommands().filter(|below| !below.is_hide_set()).cloned();
+        waiting.extend(below.map(|below| (below, examples.clone())));
+        pages.push(page::page(&command, &above, date)?);
     }
     Ok(pages)
 }

@@ -18,6 +18,11 @@ use std::time::Duration;
 /// Without options: the fleet's public line if this user has its key, and this host's code and fleets. The key of a fleet is a pair: hosts get
 /// the public line, which is no secret; who looks needs the private half.
 #[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Examples:\n  mh sysstat key --new site          a fleet with its key; prints the public line\n  \
+    mh sysstat key --trust 'LINE'      on a host: let that fleet look at it\n  \
+    mh sysstat key --rotate            a new pair, which hosts follow"
+)]
 pub struct KeyArgs {
     /// Make the key of a new fleet with this name
     #[arg(long, value_name = "NAME", conflicts_with_all = ["public", "rotate", "trust"])]
@@ -65,6 +70,7 @@ fn parse_grace(text: &str) -> Result<Duration, String> {
 /// On each host `mh sysstat key --trust` gets the public line, and the host a ticket signed by the fleet's key: it is believed at once then. The
 /// agent itself is started by `systemctl enable --now mh-sysstat`, or `mh sysstat -d`.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:\n  mh sysstat enroll web[1-9] admin@db1   these hosts, by ssh")]
 pub struct EnrollArgs {
     /// Hosts, as ssh knows them: web[1-3], user@host
     #[arg(required = true, value_name = "HOST")]

@@ -20,6 +20,10 @@ use std::time::Duration;
 /// Without VIEWER, by who has the fleet's key: shows a code and waits for the host. With VIEWER, at the host: asks for the code, and lets that
 /// fleet look at this host. A code is good for one try: after a wrong one both sides say so, nothing is enrolled, and the next needs a new code.
 #[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Examples:\n  mh sysstat pair                    where you look from: shows a code, 7-guitar-orbit\n  \
+    mh sysstat pair 10.0.0.5           at the host: asks for the code"
+)]
 pub struct PairArgs {
     /// At the host: where the viewer waits, HOST or HOST:PORT; the code is read from standard input
     #[arg(value_name = "VIEWER")]

@@ -9,8 +9,9 @@ use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 use mh_kit::entry::Group;
 use std::io;
 
-/// The page of a command that has been built: its file's name, and its text.
-pub fn page(command: &Command, date: &str) -> io::Result<(String, Vec<u8>)> {
+/// The page of a command that has been built: its file's name, and its text. If the command has no examples, those of its name in the
+/// help `above` are its own.
+pub fn page(command: &Command, above: &str, date: &str) -> io::Result<(String, Vec<u8>)> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let source = format!("manyhands {}", env!("CARGO_PKG_VERSION"));
     let man = Man::new(command.clone()).date(date).source(source).manual("User Commands");
@@ -26,7 +27,9 @@ pub fn page(command: &Command, date: &str) -> io::Result<(String, Vec<u8>)> {
         _ => {}
     }
     man.render_options_section(&mut text)?;
-    after_help(command).to_writer(&mut text)?;
+    let help = help_behind_options(command);
+    let help = if help.contains(EXAMPLES) { help } else { help + &examples_of(command, above) };
+    after_help(&help).to_writer(&mut text)?;
     let sections = [("EXIT STATUS", facts.exit_status), ("ENVIRONMENT", facts.environment), ("FILES", facts.files)];
     for (heading, facts) in sections {
         listed(heading, facts).to_writer(&mut text)?;
@@ -101,15 +104,26 @@ fn commands() -> Roff {
 
 const EXAMPLES: &str = "Examples:";
 
-/// What stands behind the options in the help: examples as they are, the rest as notes.
-fn after_help(command: &Command) -> Roff {
-    let mut roff = Roff::default();
+/// What stands behind the options in the help.
+pub fn help_behind_options(command: &Command) -> String {
     let help = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
     // The overview's list of commands has a section of its own; what stands behind it is for everybody.
-    let help = match command.get_name() {
+    match command.get_name() {
         "mh" => format!("{}\n\n{OVERVIEW_EXAMPLES}", help.rsplit("\n\n").next().unwrap_or_default()),
         _ => help,
-    };
+    }
+}
+
+/// Examples of `mh crew run` in the help of `mh crew`.
+fn examples_of(command: &Command, above: &str) -> String {
+    let begin = format!("{} ", command.get_bin_name().unwrap_or_default());
+    let lines: Vec<_> = above.lines().filter(|line| line.trim().starts_with(&begin)).collect();
+    if lines.is_empty() { String::new() } else { format!("\n\n{EXAMPLES}\n{}", lines.join("\n")) }
+}
+
+/// Examples as they are, the rest as notes.
+fn after_help(help: &str) -> Roff {
+    let mut roff = Roff::default();
     let (examples, notes): (Vec<_>, Vec<_>) =
         help.split("\n\n").filter(|part| !part.trim().is_empty()).partition(|part| part.trim().starts_with(EXAMPLES));
     if !notes.is_empty() {
@@ -194,7 +208,7 @@ mod tests {
         assert!(pages.len() > registry::COMMANDS.len(), "one for each command, and for mh");
         for (name, text) in pages.iter().filter(|(name, _)| name.ends_with(".1")) {
             let text = String::from_utf8_lossy(text);
-            for heading in ["SYNOPSIS", "EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"] {
+            for heading in ["SYNOPSIS", "EXAMPLES", "EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"] {
                 assert!(
                     text.contains(&format!(".SH \"{heading}\"")) || text.contains(&format!(".SH {heading}")),
                     "{name}"
