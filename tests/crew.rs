@@ -113,6 +113,28 @@ fn the_table_has_how_far_a_run_is() {
     assert_eq!(text.contains("started in this terminal"), is_own_session_known(), "{text}");
 }
 
+/// A run that has read its only chunk is not done with it, and gives its core back before it is.
+#[test]
+fn a_long_chunk_counts_as_far_as_it_is_done() {
+    let place = place();
+    assert_eq!(place.shell("head -c 20000000 /dev/urandom > data").exit, Exit::Code(0));
+    let mut command = Command::new(binary());
+    command.args(["tamp", "--format", "xz", "-9", "-c", "data"]).current_dir(place.directory());
+    command.env("MH_CREW_DIR", place.path("crew")).env("MH_CONFIG", "").stdin(Stdio::null()).stdout(Stdio::null());
+    let tamp = Running { child: command.spawn().expect("the program starts") };
+    let mut done = 0;
+    wait_until("some of it is done", || {
+        done = field(&place, &tamp, "done").and_then(|done| done.parse().ok()).unwrap_or(0);
+        done > 0
+    });
+    assert!(done < 20_000_000, "{done}");
+    let pid = tamp.child.id().to_string();
+    crew(&place, &["pause", &pid]).stdout_of_success();
+    wait_until("its core is given back in the middle of the chunk", || holds(&place, &tamp) == 0);
+    crew(&place, &["resume", &pid]).stdout_of_success();
+    wait_until("it goes on", || holds(&place, &tamp) > 0);
+}
+
 /// Whether the leader of this test's session has a number here; in a container it may be outside (`pid_namespaces(7)`).
 fn is_own_session_known() -> bool {
     let status = std::fs::read_to_string("/proc/self/stat").expect("it is read");
