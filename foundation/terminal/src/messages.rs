@@ -1,6 +1,7 @@
 //! Messages of a run to a person, on standard error, apart from its data: errors, warnings, notes, reports, with hints.
 //! Chooses no text and no exit code; control characters in any text are escaped.
 
+use crate::emphasis::wrapped;
 use crate::quote::printable;
 use crate::screen::Screen;
 use parking_lot::Mutex;
@@ -128,11 +129,14 @@ impl Messages {
         self.screen.write_above(&lines);
     }
 
-    /// Writes the lines of a plan or a report, which was asked for and therefore is shown at every verbosity.
+    /// Writes the lines of a plan or a report, which was asked for and therefore is shown at every verbosity. On a terminal its sentences
+    /// break between words; tables, which are indented, and JSON stay as they are.
     pub fn report(&self, text: &str) {
+        let columns = self.screen.columns().filter(|columns| *columns > 0);
         let mut lines = String::with_capacity(text.len() + 1);
         for line in text.lines() {
-            lines.push_str(&printable(line));
+            let width = columns.filter(|_| !line.starts_with([' ', '{']));
+            lines.push_str(&wrapped(&printable(line), width));
             lines.push('\n');
         }
         self.screen.write_above(&lines);
@@ -226,6 +230,15 @@ mod tests {
         let hints = ["first".to_owned(), "second".to_owned(), "third".to_owned()];
         let text = said(Verbosity::Normal, |messages| messages.error("mh tamp", "read 'a.gz': no such file", &hints));
         assert_eq!(text, "mh tamp: could not read 'a.gz': no such file\n  hint: first\n  hint: second\n");
+    }
+
+    #[test]
+    fn sentences_of_a_report_break_between_words_on_a_terminal() {
+        let text = "one more core buys 33 %.\n  a table has its own columns\n{\"wall_ns\": 12345678}\n";
+        assert_eq!(said(Verbosity::Silent, |messages| messages.report(text)), text);
+        let (screen, written) = fake::screen(Some(20));
+        Messages::on(screen, Verbosity::Silent).report(text);
+        assert_eq!(written.text(), text.replace("buys 33", "buys\n33"));
     }
 
     #[test]
