@@ -236,6 +236,45 @@ fn tamp_prints_the_digests_of_what_it_packs_and_unpacks() {
     assert_eq!((text(&failed).as_str(), failed.exit), ("", Exit::Code(1)), "what did not come out whole has no digest");
 }
 
+/// The digests of what is copied are those of the sources, under the names of the copies; of what is not copied whole there is none.
+#[test]
+fn cp_prints_the_digests_of_what_it_copies() {
+    let place = directory();
+    let holes =
+        "truncate -s 9M holes; printf x | dd of=holes bs=1 seek=3000000 conv=notrunc status=none; truncate -s 4M hole";
+    run(
+        &place,
+        &format!(
+            "mkdir tree; cp a empty text large 'it'\\''s $5' 'new\nline' 'back\\slash' tree; cd tree; {holes}; ln -s a link"
+        ),
+    );
+    place.write("tree/\u{e4}", b"more");
+    let lines = |text: String| text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
+    for options in ["", "-j 1", "-a", "-p --sparse=always", "--sparse=never --reflink=never", "--verify"] {
+        let copied = run(&place, &format!("rm -rf copy; mh cp -r {options} --digest crc32c,sha256 tree copy"));
+        let truth = run(&place, "mh sum -r -a crc32c,sha256 copy; diff -r tree copy");
+        assert_eq!(truth.exit, Exit::Code(0), "{options}: {}", text(&truth));
+        assert_eq!(lines(text(&copied)), lines(text(&truth)), "{options}");
+        assert_eq!(lines(text(&copied)).len(), 20, "{options}");
+    }
+    let checked = run(
+        &place,
+        "mh cp -r --digest blake3 tree other > sums; mh sum -c --exact --quiet sums; stat -c %b other/hole",
+    );
+    assert_eq!((text(&checked).as_str(), checked.exit), ("0\n", Exit::Code(0)), "a hole stays one");
+    let again = run(
+        &place,
+        "rm -rf copy; cp -a tree copy; mh cp -aT --digest md5 --skip-same tree copy | wc -l; cat a | mh cp --digest md5 /dev/stdin b",
+    );
+    assert_eq!(text(&again), "0\nMD5 (b) = 5d41402abc4b2a76b9719d911017c592\n", "what stays as it is has none");
+    let partly = run(&place, "mh cp --digest md5 a nosuch tree; cp a /dev/full 2>&1; mh cp --digest md5 a /dev/full");
+    assert_eq!(partly.exit, Exit::Code(1));
+    assert!(!text(&partly).contains("(/dev/full)"), "{}", text(&partly));
+    assert!(text(&partly).contains("MD5 (tree/a) = 5d41402abc4b2a76b9719d911017c592"), "{}", text(&partly));
+    let refused = run(&place, "mh cp --digest md5 -v a b; mh cp --digest md5 -l a b");
+    assert_eq!(text(&refused), "");
+}
+
 /// Whatever it writes it can check, without a word about the algorithm.
 #[test]
 fn a_manifest_of_any_algorithm_is_checked_without_naming_it() {

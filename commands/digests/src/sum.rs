@@ -43,7 +43,7 @@ pub struct SumArgs {
 
     /// Algorithms (default: sha256): crc32, crc32c, crc64, crc64nvme, cksum, xxh32, xxh64, xxh3, xxh128, blake3, md5, sha1, sha224 to sha512,
     /// sha3-224 to sha3-512, blake2b, blake2b-256, sm3
-    #[arg(short = 'a', long, value_name = "ALGO", value_delimiter = ',', value_parser = parse_algorithm)]
+    #[arg(short = 'a', long, value_name = "ALGO", value_delimiter = ',', value_parser = Algorithm::typed)]
     algorithm: Vec<Algorithm>,
 
     /// Check the files that manifests name: of md5sum, sha256sum, cksum, b3sum, xxhsum, or this program
@@ -102,13 +102,6 @@ pub struct SumArgs {
     /// Hands, priority, memory, plan and report.
     #[command(flatten)]
     shared: SharedArgs,
-}
-
-fn parse_algorithm(name: &str) -> Result<Algorithm, String> {
-    Algorithm::named(name).ok_or_else(|| {
-        let names: Vec<String> = Algorithm::all().map(|algorithm| algorithm.name()).collect();
-        format!("there are {}", names.join(", "))
-    })
 }
 
 fn command() -> Command {

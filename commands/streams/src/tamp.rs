@@ -173,7 +173,7 @@ pub struct TampArgs {
     pub long: Option<u32>,
 
     /// Print digests of the uncompressed data, computed in the same pass: sha256, or several (crc32,blake3)
-    #[arg(long, value_name = "ALGO", value_delimiter = ',', value_parser = digests::parse, conflicts_with = "list", hide_short_help = true)]
+    #[arg(long, value_name = "ALGO", value_delimiter = ',', value_parser = ::digests::algorithm::Algorithm::typed, conflicts_with = "list", hide_short_help = true)]
     pub digest: Vec<Algorithm>,
 
     /// zst, lz4: use FILE as a dictionary; decompression needs the same FILE

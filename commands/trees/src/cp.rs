@@ -1,6 +1,7 @@
 //! `mh cp`: copies files and trees on all cores, with cp's options, questions, words and exit codes.
 //! Does not copy (engines/transfer). Reading order: CpArgs -> manner -> jobs -> run.
 
+mod digests;
 pub mod jobs;
 pub mod manner;
 mod nodes;
@@ -8,6 +9,7 @@ mod parents;
 pub mod words;
 
 use crate::trees::{self, TreeReport, Words, choices};
+use ::digests::algorithm::Algorithm;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crew::plan::Plan;
 use files::survey::{Survey, SurveyRules};
@@ -176,6 +178,11 @@ pub struct CpArgs {
           value_parser = ["bytes", "blake3"])]
     verify: Option<String>,
 
+    /// Print digests of the copied data from the same pass, as lines of `mh sum --tag` with the names of the copies
+    #[arg(long, value_name = "ALGO", value_delimiter = ',', value_parser = Algorithm::typed, hide_short_help = true,
+          conflicts_with_all = ["verbose", "debug", "dry_run", "link", "symbolic_link", "attributes_only"])]
+    digest: Vec<Algorithm>,
+
     /// Skip files that are the same already: by length and time, or by BLAKE3
     #[arg(long, value_name = "blake3", num_args = 0..=1, require_equals = true, default_missing_value = "time",
           value_parser = ["time", "blake3"], conflicts_with = "resume")]
@@ -235,7 +242,8 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let mut refused = found.refused;
     let mut jobs = found.jobs;
     let above = if args.parents { parents::make(&words, &mut jobs, &manner, &mut refused) } else { Vec::new() };
-    let finished = copy_all(context, &args.shared, &words, &manner, &jobs, what(&args, &jobs), "copying")?;
+    let told = Told { words: &words, pretends: manner.pretends, digests: &args.digest };
+    let finished = copy_all(context, &args.shared, &told, &manner, &jobs, what(&args, &jobs), "copying")?;
     refused += parents::finish(&words, &above, &manner);
     refused += if args.fsync { bring_to_disk(&words, &finished.roots) } else { 0 };
     trees::report(context, &args.shared, &finished.report);
@@ -281,7 +289,7 @@ pub struct Finished {
 pub fn copy_all(
     context: &Context,
     shared: &SharedArgs,
-    words: &Words,
+    told: &Told<'_>,
     manner: &Manner,
     jobs: &[Job],
     what: String,
@@ -298,19 +306,18 @@ pub fn copy_all(
     if !manner.keep.mode {
         files::set_umask(umask);
     }
-    let listener = Told { words, pretends: manner.pretends };
     let copying = Copying {
         jobs,
         manner,
         umask,
-        listener: &listener,
+        listener: told,
         tally: &tally,
         // Each directory has two sides.
         descriptors: (directory_descriptors() / 2).max(1),
         half_done: &half_done,
         left_out: None,
     };
-    let shows_names = manner.tells_all && context.terminals.stdout;
+    let shows_names = (manner.tells_all || !told.digests.is_empty()) && context.terminals.stdout;
     let label = trees::label(doing, jobs.iter().map(|job| job.source.as_slice()));
     let progress = if shows_names { None } else { trees::progress(context, label, survey(manner, jobs), &tally) };
     let copied = copy(&copying, hands.width, &hands.lease);
@@ -412,11 +419,14 @@ fn plan(context: &Context, args: &CpArgs, manner: &Manner, jobs: &[Job]) -> Plan
     } else {
         plan.choose("hands", format!("up to {hands}"), "a directory a task; large files in pieces");
     }
-    plan.choose(
-        "bytes",
-        "the cheapest way per file",
-        "shared blocks, else the kernel's copying, else read and write; --report counts them",
-    );
+    match !args.digest.is_empty() {
+        true => plan.choose("bytes", "read and write, each file by one hand", "digests need every byte, in order"),
+        false => plan.choose(
+            "bytes",
+            "the cheapest way per file",
+            "shared blocks, else the kernel's copying, else read and write; --report counts them",
+        ),
+    };
     plan.choose("names", "each file under its own at once", "a signal removes what is not complete");
     if manner.keep.times {
         plan.choose("directories", "their times last", "entries put into them change them");

@@ -8,6 +8,7 @@ use self::elsewhere::Elsewhere;
 use self::rename::{Moved, Renaming};
 use crate::cp::jobs::{self, Found, Layout, Names, Repeats, TargetIs};
 use crate::cp::manner::{KEEP_ALL, backup, refuse_backup_of_nothing};
+use crate::cp::words::Told;
 use crate::cp::{Finished, bound, copy_all};
 use crate::rm::remove_quietly;
 use crate::trees::{self, TreeReport, Words};
@@ -238,7 +239,8 @@ fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, elsewhere: E
     };
     let (jobs, kept): (Vec<Job>, Vec<_>) = elsewhere.into_jobs().unzip();
     let what = format!("mv of {}", counted(jobs.len() as u64, "argument"));
-    let Finished { report, is_complete, .. } = copy_all(context, &args.shared, words, &manner, &jobs, what, "moving")?;
+    let told = Told { words, pretends: false, digests: &[] };
+    let Finished { report, is_complete, .. } = copy_all(context, &args.shared, &told, &manner, &jobs, what, "moving")?;
     let mut complete = Vec::new();
     for ((job, kept), is_complete) in jobs.into_iter().zip(kept).zip(is_complete) {
         match kept {

@@ -81,7 +81,7 @@ struct Said {
 
 impl Said {
     /// Whether somebody still reads, as far as is known.
-    fn line(&mut self, text: &str) -> Delivery {
+    fn line(&mut self, text: &[u8]) -> Delivery {
         let flushed = |said: &mut Self, delivery| if said.is_watched { said.output.flush() } else { Ok(delivery) };
         let written = self.output.line(text).and_then(|delivery| flushed(self, delivery));
         written.unwrap_or_else(|error| {
@@ -131,7 +131,22 @@ impl Words {
     /// A line on standard output. Where nobody reads any more the process ends, as a signal would end it; what else comes of it is told by
     /// [`Words::finish`].
     pub fn shows(&self, text: &str) {
-        let delivery = self.turn().line(&printable(text));
+        self.shows_line(printable(text).as_bytes());
+    }
+
+    /// The same of a line whose bytes stay as they are, unless a terminal shows them.
+    pub fn shows_bytes(&self, line: &[u8]) {
+        let is_watched = self.turn().is_watched;
+        let text = if is_watched {
+            printable(&String::from_utf8_lossy(line)).into_owned().into_bytes()
+        } else {
+            line.to_vec()
+        };
+        self.shows_line(&text);
+    }
+
+    fn shows_line(&self, text: &[u8]) {
+        let delivery = self.turn().line(text);
         if delivery == Delivery::ReaderGone {
             let _no_new_ones = self.unfinished.remove_all_and_hold();
             self.last_acts.perform();

@@ -107,6 +107,17 @@ impl Algorithm {
         blake2b_of_bits(name.strip_prefix("blake2b-")?)
     }
 
+    /// The one that a person has typed.
+    ///
+    /// # Errors
+    /// When there is none of this name: the text lists those that there are.
+    pub fn typed(name: &str) -> Result<Self, String> {
+        Self::named(name).ok_or_else(|| {
+            let names: Vec<String> = Self::all().map(Self::name).collect();
+            format!("there are {}", names.join(", "))
+        })
+    }
+
     /// The one that lines of the BSD form mean by `tag`.
     pub fn tagged(tag: &str) -> Option<Self> {
         if let Some(facts) = TABLE.iter().find(|facts| facts.2 == tag) {

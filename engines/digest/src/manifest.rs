@@ -5,7 +5,7 @@
 mod escape;
 mod lines;
 
-pub use escape::{NameEscape, escaped_name, unescaped_name};
+pub use escape::{NameEscape, escaped_name, tagged_line, unescaped_name};
 pub use lines::{LineEnd, ManifestLine, ManifestLines};
 
 use crate::algorithm::Algorithm;

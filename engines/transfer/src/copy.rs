@@ -5,6 +5,7 @@ mod comparing;
 mod data;
 mod directory;
 mod existing;
+mod filling;
 mod half;
 mod item;
 mod large;
@@ -16,12 +17,14 @@ mod plain;
 mod ranges;
 mod tree;
 mod turns;
+mod watched;
 
 pub use directory::{MadeDirectory, finish_made};
 pub use existing::{back_up, backup_name};
 pub use half::HalfDone;
 pub use metadata::{AttributeBuffers, Carried, NotKept, What, carry};
 pub use ranges::{FileRange, RangeDigest, copy_range, digest_range};
+pub use watched::FileWatch;
 
 use crate::finding::Finding;
 use crate::tally::Tally;
@@ -371,6 +374,14 @@ pub trait Listener: Sync {
     fn found(&self, _entry: FoundEntry) {}
     /// A directory is ready to be filled by others; what it needs when they have done so.
     fn opened(&self, _directory: MadeDirectory) {}
+    /// Whether it sees the bytes of every file on their way. Then no file is divided, and no blocks are shared.
+    fn watches(&self) -> bool {
+        false
+    }
+    /// Who sees the bytes of the next file, where it watches.
+    fn watch(&self) -> Option<Box<dyn FileWatch + '_>> {
+        None
+    }
     /// What was not done, in order.
     fn complain(&self, findings: Vec<Finding<Complaint>>);
 }

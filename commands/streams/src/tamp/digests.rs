@@ -3,7 +3,7 @@
 use super::plan::Job;
 use super::{TampArgs, names};
 use ::digests::algorithm::Algorithm;
-use ::digests::manifest::{NameEscape, escaped_name};
+use ::digests::manifest::tagged_line;
 use ::digests::{StreamHash, stream_hash};
 use codec::lane::{Lane, LaneInput, LaneOutput};
 use mh_kit::context::Context;
@@ -60,7 +60,8 @@ impl<'a> PassedDigests<'a> {
             let PassedLane::Whole(values) = passed else { continue };
             let name = name(&job.lanes[number], args, job.direction.is_compression());
             for (algorithm, value) in self.algorithms.iter().zip(values) {
-                lines.extend(line(&name, *algorithm, &value));
+                lines.extend(tagged_line(&name, *algorithm, &value));
+                lines.push(b'\n');
             }
         }
         match job.one_output && !job.is_test {
@@ -87,32 +88,12 @@ fn name(lane: &Lane, args: &TampArgs, is_compression: bool) -> Vec<u8> {
     }
 }
 
-/// As `mh sum --tag` writes it.
-fn line(name: &[u8], algorithm: Algorithm, value: &str) -> Vec<u8> {
-    let (name, is_escaped) = escaped_name(name, NameEscape::Lines);
-    let begin = if is_escaped { "\\" } else { "" };
-    let (before, behind) = (format!("{begin}{} (", algorithm.tag()), format!(") = {value}\n"));
-    [before.as_bytes(), &name, behind.as_bytes()].concat()
-}
-
-/// Reads an algorithm as typed.
-pub fn parse(name: &str) -> Result<Algorithm, String> {
-    Algorithm::named(name).ok_or_else(|| {
-        let names: Vec<String> = Algorithm::all().map(|algorithm| algorithm.name()).collect();
-        format!("there are {}", names.join(", "))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_those_of_sum() {
-        assert_eq!(line(b"a\nb", Algorithm::Crc32, "00"), b"\\CRC32 (a\\nb) = 00\n");
-        assert_eq!(line(b"a\xff", Algorithm::Crc32, "00"), b"CRC32 (a\xff) = 00\n");
-        assert_eq!(parse("sha3"), Ok(Algorithm::Sha3_256));
-        assert!(parse("sha").is_err());
+    fn without_algorithms_nothing_is_computed() {
         assert!(PassedDigests::new(&[]).is_none());
     }
 }

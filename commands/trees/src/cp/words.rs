@@ -1,8 +1,10 @@
 //! GNU's words for what happens to a copy. For `mh cp` and `mh mv`.
 
+use super::digests::PassingDigests;
 use crate::trees::{Words, cause, shown};
+use ::digests::algorithm::Algorithm;
 use std::io;
-use transfer::copy::{Complaint, Listener, MakeWhat, What};
+use transfer::copy::{Complaint, FileWatch, Listener, MakeWhat, What};
 use transfer::finding::Finding;
 
 /// Tells.
@@ -11,6 +13,8 @@ pub struct Told<'a> {
     pub words: &'a Words,
     /// Whether nothing is done (`--dry-run`): then it says what would be.
     pub pretends: bool,
+    /// What is computed of the bytes that pass (`--digest`).
+    pub digests: &'a [Algorithm],
 }
 
 impl Listener for Told<'_> {
@@ -23,6 +27,14 @@ impl Listener for Told<'_> {
         let way = way.map(|way| format!(" ({way})")).unwrap_or_default();
         let would = if self.pretends { "would copy " } else { "" };
         self.words.shows(&format!("{would}{} -> {}{backup}{way}", shown(source), shown(target)));
+    }
+
+    fn watches(&self) -> bool {
+        !self.digests.is_empty()
+    }
+
+    fn watch(&self) -> Option<Box<dyn FileWatch + '_>> {
+        PassingDigests::new(self.digests, self.words).map(|digests| Box::new(digests) as Box<dyn FileWatch>)
     }
 
     fn removed(&self, target: &[u8]) {

@@ -1,5 +1,7 @@
 //! Names in lines: what would break a line is escaped, and a backslash in front of the line says so.
 
+use crate::algorithm::Algorithm;
+
 /// Which bytes of a name are escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameEscape {
@@ -32,6 +34,14 @@ pub fn escaped_name(name: &[u8], escapes: NameEscape) -> (Vec<u8>, bool) {
     (escaped, true)
 }
 
+/// A line of the BSD form without its end, as coreutils escapes it: `SHA256 (NAME) = VALUE`.
+pub fn tagged_line(name: &[u8], algorithm: Algorithm, value: &str) -> Vec<u8> {
+    let (name, is_escaped) = escaped_name(name, NameEscape::Lines);
+    let begin = if is_escaped { "\\" } else { "" };
+    let (before, behind) = (format!("{begin}{} (", algorithm.tag()), format!(") = {value}"));
+    [before.as_bytes(), &name, behind.as_bytes()].concat()
+}
+
 /// The name that a line with a backslash in front means; none where an escape means nothing.
 pub fn unescaped_name(name: &[u8], escapes: NameEscape) -> Option<Vec<u8>> {
     if name.contains(&0) {
@@ -53,4 +63,15 @@ pub fn unescaped_name(name: &[u8], escapes: NameEscape) -> Option<Vec<u8>> {
         }
     }
     Some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tagged_line_is_that_of_cksum() {
+        assert_eq!(tagged_line(b"a\nb", Algorithm::Crc32, "00"), b"\\CRC32 (a\\nb) = 00");
+        assert_eq!(tagged_line(b"a\xff", Algorithm::Crc32, "00"), b"CRC32 (a\xff) = 00");
+    }
 }

@@ -28,6 +28,8 @@ pub enum Way {
     Ranges = 6,
     /// `sendfile`, since `copy_file_range` would share blocks.
     Unshared = 7,
+    /// Read and written, since somebody sees the bytes.
+    Watched = 8,
 }
 
 impl Way {
@@ -38,7 +40,7 @@ impl Way {
 }
 
 /// What each way is called in the report.
-const WAYS: [&str; 8] = [
+const WAYS: [&str; 9] = [
     "shared blocks (reflink)",
     "copy_file_range: one file system, its blocks cannot be shared",
     "sendfile: two file systems",
@@ -47,6 +49,7 @@ const WAYS: [&str; 8] = [
     "data and holes one by one: the file has holes, or zeros are to become some",
     "in ranges: large files",
     "sendfile: blocks are not to be shared",
+    "read and write: digests need every byte",
 ];
 
 /// LIMIT: between two file systems, one read and one write are cheaper than a pipe in the kernel up to this length.
@@ -275,11 +278,11 @@ impl Ways {
     ) -> Result<u64, Failed> {
         let mut at = from;
         while at < to {
-            let (data, hole) = match segment(bytes, at) {
-                Segment::Data { from, to: end } => (from, end.min(to)),
+            let (data, hole) = match source_stretch(bytes, at) {
+                SourceStretch::Data { from, to: end } => (from, end.min(to)),
                 // The rest is a hole, unless somebody has cut it off meanwhile.
-                Segment::Nothing => return Ok(length_of(bytes.source)?.max(at).min(to)),
-                Segment::Unknown => (at, to),
+                SourceStretch::Nothing => return Ok(length_of(bytes.source)?.max(at).min(to)),
+                SourceStretch::Unknown => (at, to),
             };
             at = data;
             let mut step = 0;
@@ -302,11 +305,12 @@ impl Ways {
     }
 }
 
-fn length_of(source: BorrowedFd<'_>) -> Result<u64, Failed> {
+pub fn length_of(source: BorrowedFd<'_>) -> Result<u64, Failed> {
     Status::of(source).map(|status| status.bytes()).map_err(Failed::Reading)
 }
 
-enum Segment {
+/// The next part of a file.
+pub enum SourceStretch {
     Data {
         from: u64,
         to: u64,
@@ -317,23 +321,24 @@ enum Segment {
     Unknown,
 }
 
-fn segment(bytes: &Bytes<'_>, at: u64) -> Segment {
+/// What stands at a place of the source, and behind it.
+pub fn source_stretch(bytes: &Bytes<'_>, at: u64) -> SourceStretch {
     // LIE: where a file without holes ends its data is no cheap question: tmpfs looks at every page up to there, for each piece anew.
     if !bytes.has_holes() {
-        return Segment::Unknown;
+        return SourceStretch::Unknown;
     }
     match seek(bytes.source, SeekFrom::Data(at)) {
         Ok(from) => match seek(bytes.source, SeekFrom::Hole(from)) {
-            Ok(to) if to > from => Segment::Data { from, to },
-            _ => Segment::Unknown,
+            Ok(to) if to > from => SourceStretch::Data { from, to },
+            _ => SourceStretch::Unknown,
         },
-        Err(Errno::NXIO) => Segment::Nothing,
-        Err(_) => Segment::Unknown,
+        Err(Errno::NXIO) => SourceStretch::Nothing,
+        Err(_) => SourceStretch::Unknown,
     }
 }
 
 /// Writes at an offset; zeros become holes where that is wanted.
-fn put(bytes: &Bytes<'_>, data: &[u8], at: u64) -> Result<(), Failed> {
+pub fn put(bytes: &Bytes<'_>, data: &[u8], at: u64) -> Result<(), Failed> {
     if bytes.sparse != Sparse::Always {
         return put_all(bytes.target, data, at);
     }
@@ -381,14 +386,7 @@ fn plain(bytes: &Bytes<'_>, buffer: &mut [u8], expected: u64, mut pause: impl Fn
         if found == 0 {
             return Ok(copied);
         }
-        let mut data = &buffer[..found];
-        while !data.is_empty() {
-            let written = retried(|| write(bytes.target, data)).map_err(writing)?;
-            if written == 0 {
-                return Err(Failed::Writing(io::ErrorKind::WriteZero.into()));
-            }
-            data = &data[written..];
-        }
+        write_all(bytes.target, &buffer[..found])?;
         copied += found as u64;
         // A short read at the length that was told is the end: one call less a file.
         if copied == expected && found < buffer.len() {
@@ -402,6 +400,18 @@ fn plain(bytes: &Bytes<'_>, buffer: &mut [u8], expected: u64, mut pause: impl Fn
     }
 }
 
+/// Writes from where the target stands.
+pub fn write_all(target: BorrowedFd<'_>, mut data: &[u8]) -> Result<(), Failed> {
+    while !data.is_empty() {
+        let written = retried(|| write(target, data)).map_err(writing)?;
+        if written == 0 {
+            return Err(Failed::Writing(io::ErrorKind::WriteZero.into()));
+        }
+        data = &data[written..];
+    }
+    Ok(())
+}
+
 pub fn retried<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {
         match call() {
@@ -411,10 +421,10 @@ pub fn retried<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno
     }
 }
 
-fn reading(error: Errno) -> Failed {
+pub fn reading(error: Errno) -> Failed {
     Failed::Reading(error.into())
 }
 
-fn writing(error: Errno) -> Failed {
+pub fn writing(error: Errno) -> Failed {
     Failed::Writing(error.into())
 }

@@ -1,9 +1,9 @@
 //! One entry that is no directory: a file with its bytes, a link, a special file, or another name for a file that is copied already.
 //! What becomes of a file that has the name is `existing`'s part.
 
-use super::comparing::is_same;
-use super::data::{Bytes, Failed, Way};
+use super::data::Way;
 use super::existing::{Decision, Over};
+use super::filling::fill;
 use super::half::{Linked, Slot};
 use super::large::{Divide, Large};
 use super::links::{First, Made};
@@ -54,12 +54,12 @@ pub struct New {
     number: u64,
     pub is_new: bool,
     /// Whether it is a regular file: what else was written through may have no places to write at.
-    is_file: bool,
+    pub is_file: bool,
     pub mode_now: Option<u32>,
     pub owner_now: Option<(u32, u32)>,
     /// The mode that it gets with its owner, where modes are not kept: it was made for nobody else to open, or may have inherited another.
     pub mode_later: Option<u32>,
-    backup: Option<Vec<u8>>,
+    pub backup: Option<Vec<u8>>,
 }
 
 /// LIMIT: somebody who makes the name again and again loses after so many tries.
@@ -192,14 +192,18 @@ impl Run<'_> {
         if !self.copying.manner.tells_ways {
             self.tell(item, new.backup.as_deref());
         }
-        let outcome = self.fill(item, &file, &status, &new, branch).and_then(|()| {
+        let outcome = fill(self, item, &file, &status, &new, branch).and_then(|watch| {
             files::close(new.file).map_err(|error| {
                 self.give_up(&slot, branch);
                 Complaint::Write(item.target_path(self), error)
-            })
+            })?;
+            Ok(watch)
         });
         slot.end();
-        outcome.map(|()| Dealt::Done)
+        if let Some(watch) = outcome? {
+            watch.is_whole(&item.target_path(self));
+        }
+        Ok(Dealt::Done)
     }
 
     /// Makes the copy of a large file, whose bytes are still to come unless they can be shared.
@@ -455,57 +459,7 @@ impl Run<'_> {
         }
     }
 
-    /// The bytes and the metadata of a file.
-    fn fill(
-        &self,
-        item: &Item<'_>,
-        source: &OwnedFd,
-        status: &Status,
-        new: &New,
-        branch: &mut Branch<'_, Self>,
-    ) -> Result<(), Complaint> {
-        let target_device = item.place.directory().map_or(0, |directory| directory.target_device);
-        let (sparse, reflink) = (self.copying.manner.sparse, self.copying.manner.reflink);
-        let (source, target) = (source.as_fd(), new.file.as_fd());
-        let is_file = new.is_file;
-        let bytes = Bytes { source, target, status, target_device, is_file, sparse, reflink };
-        let mut buffer = std::mem::take(&mut branch.scratch.buffer);
-        let mut passed = 0;
-        let copied = self.ways.copy(&bytes, &mut buffer, |step_bytes| {
-            passed += step_bytes;
-            self.copying.tally.pass(step_bytes);
-            branch.yield_point();
-        });
-        branch.scratch.buffer = buffer;
-        branch.scratch.passed_bytes += passed;
-        let filled = copied.map_err(|failed| {
-            self.give_up(&Arc::clone(&branch.scratch.slot), branch);
-            self.failed(item, failed)
-        })?;
-        branch.scratch.counts.bytes += filled.bytes;
-        self.pass(filled.bytes.saturating_sub(passed), &mut branch.scratch);
-        branch.scratch.ways.count(filled.way);
-        // What differs, or cannot be seen to be the same, is no copy. It is read before its times are set.
-        if let Err(complaint) = self.verify(item, source, branch) {
-            self.give_up(&Arc::clone(&branch.scratch.slot), branch);
-            return Err(complaint);
-        }
-        self.carry_to_file(item, source, status, new, branch);
-        if self.copying.manner.tells_ways {
-            self.tell_way(item, new.backup.as_deref(), Some(filled.way));
-        }
-        Ok(())
-    }
-
-    fn failed(&self, item: &Item<'_>, failed: Failed) -> Complaint {
-        match failed {
-            Failed::Reading(error) => Complaint::Read(error),
-            Failed::Writing(error) => Complaint::Write(item.target_path(self), error),
-            Failed::Sharing(error) => Complaint::Share(item.target_path(self), error),
-        }
-    }
-
-    fn carry_to_file(
+    pub fn carry_to_file(
         &self,
         item: &Item<'_>,
         source: BorrowedFd<'_>,
@@ -532,20 +486,6 @@ impl Run<'_> {
             let complaint = Complaint::Keep(refused.what, item.target_path(self), refused.cause);
             self.complain(item.place, item.name, complaint, branch);
         }
-    }
-
-    fn verify(&self, item: &Item<'_>, source: BorrowedFd<'_>, branch: &mut Branch<'_, Self>) -> Result<(), Complaint> {
-        let Some(how) = self.copying.manner.verify else { return Ok(()) };
-        let failed = |error| Complaint::Verify(item.target_path(self), error);
-        let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK;
-        let target = item.target.directory().open(item.target_name, flags, 0).map_err(failed)?;
-        if Status::of(&target).map_err(failed)?.file_type() != FileType::Regular {
-            return Ok(());
-        }
-        let mut buffer = std::mem::take(&mut branch.scratch.buffer);
-        let same = is_same(source, target.as_fd(), how, buffer.bytes(), || branch.yield_point());
-        branch.scratch.buffer = buffer;
-        if same.map_err(failed)? { Ok(()) } else { Err(Complaint::Differs(item.target_path(self))) }
     }
 
     /// A link or a special file: what has no bytes is made by name.
@@ -657,7 +597,7 @@ impl Run<'_> {
         self.tell_way(item, backup, None);
     }
 
-    fn tell_way(&self, item: &Item<'_>, backup: Option<&[u8]>, way: Option<Way>) {
+    pub fn tell_way(&self, item: &Item<'_>, backup: Option<&[u8]>, way: Option<Way>) {
         if self.copying.manner.tells_all {
             let way = way.map(Way::name);
             self.copying.listener.copied(&item.source_path(self), &item.target_path(self), backup, way);

@@ -64,8 +64,10 @@ impl Run<'_> {
     /// target's lock lets one hand write at a time, so that two took half as much CPU again and no less time.
     pub fn is_large(&self, item: &Item<'_>, status: &Status) -> bool {
         let is_dense = status.allocated_bytes() >= status.bytes() && self.copying.manner.sparse != Sparse::Always;
-        let is_long = self.copying.manner.make == Make::Copies && is_dense && status.bytes() >= LARGE_BYTES;
-        is_long && leaves_its_file_system(item, status) && !leads_to_special(item)
+        let manner = self.copying.manner;
+        let is_long = manner.make == Make::Copies && is_dense && status.bytes() >= LARGE_BYTES;
+        // Who sees the bytes sees them in order.
+        is_long && !self.copying.listener.watches() && leaves_its_file_system(item, status) && !leads_to_special(item)
     }
 }
 

@@ -31,7 +31,7 @@ impl Run<'_> {
     pub fn may_be_plain(&self) -> bool {
         let manner = &self.copying.manner;
         let reads_special = manner.contents || !manner.recursive;
-        let is_told = manner.tells_all || manner.pretends || manner.verify.is_some();
+        let is_told = manner.tells_all || manner.pretends || self.copying.listener.watches() || manner.verify.is_some();
         let bytes_as_usual = manner.sparse == Sparse::Auto && manner.reflink == Reflink::Auto;
         let is_usual = bytes_as_usual && manner.make == Make::Copies && !reads_special && !is_told;
         // An owner without a mode comes to files that nobody else can open meanwhile; who asks for that has time.

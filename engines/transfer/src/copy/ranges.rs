@@ -58,7 +58,7 @@ pub struct RangeDigest {
 }
 
 /// LIMIT: zeros that stand for a hole.
-static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+pub static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
 /// Digests a range of a file. Holes are not read.
 ///
@@ -101,7 +101,7 @@ fn data_from(file: BorrowedFd<'_>, at: u64) -> u64 {
 }
 
 /// So many bytes in pieces of zeros.
-fn steps(bytes: u64) -> impl Iterator<Item = usize> {
+pub fn steps(bytes: u64) -> impl Iterator<Item = usize> {
     let whole = bytes / ZEROS.len() as u64;
     let rest = (bytes % ZEROS.len() as u64) as usize;
     (0..whole).map(|_| ZEROS.len()).chain((rest > 0).then_some(rest))

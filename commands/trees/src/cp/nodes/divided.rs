@@ -103,6 +103,7 @@ fn refuse(context: &Context, args: &CpArgs, manner: &Manner, jobs: &[Job]) -> Re
         () if args.copy_contents => refused("--copy-contents", "a FIFO can be read once"),
         () if args.debug => refused("--debug", "how bytes went is known on the machine that copied them"),
         () if args.dry_run => refused("--dry-run", "--plan-only leaves a plan, --explain says how it is divided"),
+        () if !args.digest.is_empty() => refused("--digest", "mh sum -r --on reads the copies and prints digests"),
         () if args.verify.is_some() => refused("--verify", "copies are read back unless --no-verify is given"),
         () if transfer::copy::bear_on_each_other(jobs, manner) => Err(trees::usage(
             context,

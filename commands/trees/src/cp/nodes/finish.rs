@@ -71,7 +71,7 @@ impl Finish<'_> {
 
     fn complain(&mut self, path: &[u8], complaint: Complaint) {
         self.finished.failed += 1;
-        let told = Told { words: &self.work.words, pretends: false };
+        let told = Told { words: &self.work.words, pretends: false, digests: &[] };
         told.complain(vec![Finding { operand: 0, path: path.to_vec(), complaint }]);
     }
 
@@ -129,7 +129,8 @@ impl Finish<'_> {
             return Ok(());
         }
         let what = "cp: the finish of a divided copy".to_owned();
-        let copied = copy_all(self.context, &self.work.args.shared, &self.work.words, manner, jobs, what, "copying")?;
+        let told = Told { words: &self.work.words, pretends: manner.pretends, digests: &[] };
+        let copied = copy_all(self.context, &self.work.args.shared, &told, manner, jobs, what, "copying")?;
         self.finished.failed += copied.is_complete.iter().filter(|is_complete| !**is_complete).count() as u64;
         Ok(())
     }

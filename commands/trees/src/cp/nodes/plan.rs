@@ -220,7 +220,7 @@ pub fn make(wanted: &ToPlan<'_>) -> Result<CopyPlan, Failure> {
     }
     let umask = files::set_umask(0);
     files::set_umask(umask);
-    let told = Told { words, pretends: false };
+    let told = Told { words, pretends: false, digests: &[] };
     let range_bytes = args.division.range.unwrap_or(RANGE_BYTES).max(RANGE_UNIT).next_multiple_of(RANGE_UNIT);
     let collector = Collector { told, manner, range_bytes, found: Mutex::new(Found::begin(place)?) };
     walk(wanted, &collector, umask);

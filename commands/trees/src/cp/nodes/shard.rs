@@ -86,7 +86,8 @@ impl Shard<'_> {
             let what = format!("cp of {}", mh_kit::report::counted(jobs.len() as u64, "file"));
             let shared = &self.work.args.shared;
             let words = &self.work.words;
-            let finished = copy_all(self.context, shared, words, manner, &jobs, what, "copying")?;
+            let told = Told { words, pretends: manner.pretends, digests: &[] };
+            let finished = copy_all(self.context, shared, &told, manner, &jobs, what, "copying")?;
             is_complete = finished.is_complete;
             if self.work.args.fsync && bring_to_disk(words, &finished.roots) > 0 {
                 is_complete.fill(false);
@@ -190,7 +191,7 @@ impl Shard<'_> {
             files::close(target).map_err(write_failed)
         })();
         let Err(complaint) = filled else { return true };
-        let told = Told { words: &self.work.words, pretends: false };
+        let told = Told { words: &self.work.words, pretends: false, digests: &[] };
         told.complain(vec![Finding { operand: 0, path: entry.source.0.clone(), complaint }]);
         false
     }
