@@ -18,6 +18,7 @@ pub(crate) mod work;
 pub use contents::{ArchiveContents, ArchiveEntry, ArchiveReader, ArchiveScript, EntryKind, Section};
 pub use error::RestoreError;
 pub use tables::{RestoreParts, RestoreTable, RowSource};
+pub use work::RowFrameReader;
 
 use crate::dump::proxy::ProgramProxy;
 use crate::dump::{connections_left, major};

@@ -241,7 +241,7 @@ pub fn set_up(connection: &mut Connection, settings: &[String]) -> Result<(), Re
 const FRAME_BYTES_MAX: u64 = 1 << 30;
 
 /// Reads frames of a file with rows, and verifies them by `mh.index`.
-pub(crate) struct RowFrameReader {
+pub struct RowFrameReader {
     path: PathBuf,
     file: File,
     decoder: Option<Box<dyn Decoder>>,
@@ -307,6 +307,11 @@ impl RowFrameReader {
     fn uncompress(&mut self, frame: &ArchiveFrame) -> Result<(), RestoreError> {
         let damaged =
             |what: String| RestoreError::Damaged { file: self.path.display().to_string(), offset: frame.offset, what };
+        let status = self.file.metadata().map_err(RestoreError::file("read", &self.path))?;
+        // An index says what it likes: no memory is taken for bytes that are not there.
+        if frame.offset.checked_add(frame.stored).is_none_or(|end| end > status.len()) {
+            return Err(damaged(format!("mh.index has {} bytes of rows behind the end of the file", frame.stored)));
+        }
         let bytes = usize::try_from(frame.stored).map_err(|error| damaged(error.to_string()))?;
         self.stored.resize(bytes, 0);
         self.file.read_exact_at(&mut self.stored, frame.offset).map_err(RestoreError::file("read", &self.path))?;
