@@ -105,11 +105,13 @@ fn ask(connection: &mut Connection, sql: &str) -> Option<Vec<Vec<String>>> {
     Some(rows.into_iter().map(|row| row.into_iter().map(text).collect()).collect())
 }
 
-/// PostgreSQL 17 has them in another view.
+/// PostgreSQL 17 has them in another view. To ask for one that is not there would leave an error in the server's log.
 fn forced_checkpoints(connection: &mut Connection) -> Option<u64> {
-    let newer = ask(connection, "select num_requested from pg_stat_checkpointer");
-    let rows = newer.or_else(|| ask(connection, "select checkpoints_req from pg_stat_bgwriter"))?;
-    rows.first()?.first()?.parse().ok()
+    let sql = match crate::dump::major(connection.server_version())? {
+        17.. => "select num_requested from pg_stat_checkpointer",
+        _ => "select checkpoints_req from pg_stat_bgwriter",
+    };
+    ask(connection, sql)?.first()?.first()?.parse().ok()
 }
 
 /// A connection of ours that waits for another one's transaction.
