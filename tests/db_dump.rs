@@ -66,9 +66,13 @@ impl Source {
     }
 
     fn dump_of(&self, address: &str, words: &[&str]) -> ProgramOutcome {
+        self.dump_to("d", address, words)
+    }
+
+    fn dump_to(&self, file: &str, address: &str, words: &[&str]) -> ProgramOutcome {
         let program = TestProgram::at(binary()).in_directory(self.place.directory());
         let program = program.with_variable("TMPDIR", self.place.directory()).with_variable("XDG_RUNTIME_DIR", "");
-        let words = ["db", "dump", "-d", address, "-f", "d"].into_iter().chain(words.iter().copied());
+        let words = ["db", "dump", "-d", address, "-f", file].into_iter().chain(words.iter().copied());
         program.run(words, b"").expect("the program starts")
     }
 
@@ -118,7 +122,7 @@ fn tables(place: &Place) -> Vec<(String, u64)> {
 fn pg_restore_makes_the_same_database() {
     let Some(source) = Source::start(&[]) else { return };
     source.sql("postgres", SCHEMA);
-    let outcome = source.dump(&["--report=json"]);
+    let outcome = source.dump(&["--report=json", "--verify"]);
     assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
     let text = said(&outcome);
     let report = text.lines().find(|line| line.starts_with('{')).expect("a report");
@@ -128,6 +132,31 @@ fn pg_restore_makes_the_same_database() {
     let expected = source.sql("postgres", FINGERPRINT);
     assert_eq!(source.sql("copy", FINGERPRINT), expected);
     assert_eq!(source.place.names(), ["d"], "the directory of the socket has gone");
+}
+
+/// The bytes of pg_dump's own script, in which each newer version has a key of its own.
+#[test]
+fn a_script_on_standard_output_is_that_of_pg_dump() {
+    let Some(source) = Source::start(&[]) else { return };
+    source.sql("postgres", SCHEMA);
+    source
+        .sql("postgres", "create table long as select i, repeat(md5(i::text), 20) s from generate_series(1, 60000) i");
+    let without_keys = |script: Vec<u8>| {
+        let text = String::from_utf8(script).expect("text");
+        let keys = |line: &&str| !line.starts_with("\\restrict ") && !line.starts_with("\\unrestrict ");
+        text.split_inclusive('\n').filter(keys).collect::<String>()
+    };
+    let theirs = source.program("pg_dump").run(["postgres"], b"").expect("it starts").stdout_of_success();
+    let theirs = without_keys(theirs);
+    for connections in ["1", "4"] {
+        let outcome = source.dump_to("-", &source.address("postgres"), &["-q", "-Fp", "-j", connections]);
+        assert_eq!((outcome.exit, said(&outcome)), (Exit::Code(0), String::new()));
+        assert!(without_keys(outcome.stdout) == theirs, "{connections} connections write another script");
+    }
+    let schema = source.dump_to("-", &source.address("postgres"), &["-s", "-t", "parent", "--clean", "--if-exists"]);
+    assert!(said(&schema).contains("standard output: 0 tables"), "{}", said(&schema));
+    assert!(String::from_utf8_lossy(&schema.stdout).contains("DROP TABLE IF EXISTS public.parent"));
+    assert_eq!(source.place.names(), Vec::<String>::new());
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! What a dump of a PostgreSQL must survive, or end at without a half archive: odd contents, settings of administrators, servers that end, signals at any
 //! moment. The usual ways are in db_dump.rs.
 
-use crate::place::{is_long, said, wait_until};
+use crate::place::{binary, is_long, said, wait_until};
 use crate::sources::PostgresSource;
 use rustix::process::{Pid, Signal, kill_process};
 use std::time::Duration;
-use testkit::program::{Exit, ProgramOutcome};
+use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
 use testkit::random::Random;
 
 fn dump(source: &PostgresSource, words: &[&str]) -> ProgramOutcome {
@@ -239,4 +239,61 @@ fn a_signal_at_any_moment_leaves_all_or_nothing() {
         assert_eq!(left(&source), Vec::<String>::new(), "round {round}");
     }
     wait_until("connections end", || source.others() == "0");
+}
+
+#[test]
+fn a_script_that_ends_early_is_called_incomplete() {
+    let Some(source) = PostgresSource::start(&[]) else { return };
+    fill(&source);
+    let shell = TestProgram::find("sh").expect("every system has it").in_directory(source.place.directory());
+    let shell = shell.with_variable("MH", binary()).with_variable("DB", source.address("postgres"));
+    let line = "{ $MH db dump -d \"$DB\" -f -; echo code $? >&2; } | head -c 100000 | wc -c";
+    let cut = shell.run(["-c", line], b"").expect("it starts");
+    assert_eq!((cut.stdout.as_slice(), said(&cut).as_str()), (&b"100000\n"[..], "code 141\n"));
+    wait_until("connections end", || source.others() == "0");
+    let wait = "head -c 100000 > /dev/null; while [ ! -e go ]; do sleep 0.05; done; cat > /dev/null";
+    let line = format!("{{ $MH db dump -d \"$DB\" -f -; echo code $? >&2; }} | {{ {wait}; }}");
+    let kill = "select count(pg_terminate_backend(pid)) from pg_stat_activity where query like 'COPY (SELECT%'";
+    let outcome = std::thread::scope(|scope| {
+        let dumps = scope.spawn(|| shell.run(["-c", &line], b"").expect("it starts"));
+        wait_until("readers are ended", || source.sql("postgres", kill).trim() != "0");
+        source.place.write("go", "");
+        dumps.join().expect("no panic")
+    });
+    let text = said(&outcome);
+    assert!(text.contains("could not dump") && text.contains("the script on standard output is incomplete"), "{text}");
+    assert!(text.ends_with("code 1\n"), "{text}");
+    wait_until("connections end", || source.others() == "0");
+}
+
+#[test]
+fn a_standby_that_takes_rows_away_is_named_with_its_settings() {
+    let Some(source) = PostgresSource::start(&[]) else { return };
+    fill(&source);
+    let standby = source.server.standby(&[("max_standby_streaming_delay", "0")]);
+    let (directory, port) = (standby.directory().display().to_string(), standby.port().to_string());
+    let address = format!("host={directory} port={port} user=postgres dbname=postgres");
+    let quiet = source.db(&["dump", "-d", &address, "-f", "d", "-Z", "none"], b"");
+    assert_eq!(quiet.exit, Exit::Code(0), "{}", said(&quiet));
+    assert!(said(&quiet).contains("the server is a standby"), "{}", said(&quiet));
+    std::fs::remove_dir_all(source.place.path("d")).expect("ours");
+    let mut running = source.start_db(&["dump", "-d", &address, "-f", "d", "-Z", "gzip:9"]);
+    let readers = "select count(*) from pg_stat_activity where query like 'COPY (SELECT%' and state = 'active'";
+    let count = || {
+        let words = ["-X", "-At", "-h", &directory, "-p", &port, "-d", "postgres", "-c", readers];
+        let outcome = source.program("psql").run(words, b"").expect("it starts");
+        String::from_utf8(outcome.stdout_of_success()).expect("text")
+    };
+    wait_until("rows are read", || count().trim() != "0");
+    source.sql("postgres", "delete from big where i > 100000");
+    source.sql("postgres", "vacuum big");
+    let code = running.end().code();
+    if code == Some(0) {
+        return left_out("a standby that takes rows away: the dump was done before it did");
+    }
+    let printed = String::from_utf8(source.place.read("printed")).expect("text");
+    assert_eq!(code, Some(1), "{printed}");
+    let hint = "hint: a standby takes rows away: max_standby_streaming_delay = -1 or hot_standby_feedback = on there";
+    assert!(printed.contains("conflict with recovery") && printed.contains(hint), "{printed}");
+    assert_eq!(left(&source), Vec::<String>::new());
 }

@@ -25,7 +25,7 @@ fn tables(place: &Place) -> Vec<(String, u64)> {
 fn its_script_makes_the_same_database() {
     let Some(source) = Source::start(&[]) else { return };
     source.sql("shop", SCHEMA);
-    let outcome = source.dump(&["--report=json"]);
+    let outcome = source.dump(&["--report=json", "--verify"]);
     assert_eq!(outcome.exit, Exit::Code(0), "{}", said(&outcome));
     let text = said(&outcome);
     let report = text.lines().find(|line| line.starts_with('{')).expect("a report");

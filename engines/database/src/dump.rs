@@ -5,6 +5,7 @@ pub(crate) mod archive;
 pub(crate) mod course;
 pub(crate) mod frames;
 pub(crate) mod proxy;
+pub(crate) mod read_back;
 mod session;
 mod source;
 pub(crate) mod statement;
@@ -13,9 +14,9 @@ pub(crate) mod work;
 
 pub(crate) use archive::INDEX;
 pub use archive::{ArchiveFault, ArchiveFrame, ArchiveIndex, ArchiveTable};
-pub use frames::DumpCodec;
 #[cfg(test)]
 pub(crate) use frames::digest;
+pub use frames::{DumpCodec, PartBytes, RowFrameWriter};
 pub use session::DumpSession;
 pub(crate) use session::encoding;
 pub(crate) use source::connections_left;
@@ -26,8 +27,10 @@ pub use table::{CatalogueTable, TableDivision};
 
 use crate::dump::course::DumpStop;
 use crate::dump::proxy::{Offer, ProgramProxy};
+use crate::dump::read_back::ReadingBack;
 use crate::dump::work::Board;
 use crate::dump_mysql::MySqlDumpFault;
+use crate::restore::RestoreError;
 use crew::budget::Lease;
 use std::ffi::OsString;
 use std::io;
@@ -50,8 +53,8 @@ pub struct DumpRequest {
     pub session: DumpSession,
     /// The directory with pg_dump and pg_restore.
     pub programs: PathBuf,
-    /// The directory that the archive becomes.
-    pub target: PathBuf,
+    /// The directory that the archive becomes; none: a script goes to standard output.
+    pub target: Option<PathBuf>,
     /// A private directory for the socket that pg_dump connects to; its path must be short (unix(7)).
     pub sockets: PathBuf,
     /// Connections that read rows.
@@ -60,6 +63,8 @@ pub struct DumpRequest {
     pub codec: DumpCodec,
     /// Uncompressed bytes of a part of a table.
     pub part_bytes: u64,
+    /// Whether an archive is read back before it gets its name.
+    pub verifies: bool,
 }
 
 /// Why a dump failed.
@@ -105,6 +110,9 @@ pub enum DumpError {
         #[source]
         cause: codec::error::CodecError,
     },
+    /// A new archive, read back, does not hold the rows that came.
+    #[error("read the archive back")]
+    ReadBack(#[source] Box<RestoreError>),
     /// What a dump of MariaDB or MySQL demands is not so.
     #[error(transparent)]
     MySql(#[from] MySqlDumpFault),
@@ -200,20 +208,20 @@ impl DumpRun {
         std::fs::read_dir(above).map(drop).map_err(DumpError::file("make the archive in", above))
     }
 
-    /// Dumps. The target does not exist before, and is whole or absent after.
+    /// Dumps. The target does not exist before, and is whole or absent after; a script is whole only if this succeeds.
     pub fn run(&self, request: &DumpRequest, lease: &dyn Lease) -> Result<Dumped, DumpError> {
-        let partial = archive::partial_of(&request.target)?;
-        let outcome = self.dump_into(request, &partial, lease);
+        let partial = request.target.as_deref().map(archive::partial_of).transpose()?;
+        let outcome = self.dump_into(request, partial.as_deref(), lease);
         if outcome.is_err() {
             // What is left of it is marked by its name, and worth nothing: the snapshot is gone.
-            let _may_not_be_there = std::fs::remove_dir_all(&partial);
+            let _may_not_be_there = partial.map(std::fs::remove_dir_all);
             // A statement of ours that is cancelled has failed; the wish to end is why.
             self.board.fault()?;
         }
         outcome
     }
 
-    fn dump_into(&self, request: &DumpRequest, partial: &Path, lease: &dyn Lease) -> Result<Dumped, DumpError> {
+    fn dump_into(&self, request: &DumpRequest, partial: Option<&Path>, lease: &dyn Lease) -> Result<Dumped, DumpError> {
         let mut leader = connect(&request.address)?;
         self.board.may_be_cancelled(&leader);
         let snapshot = request.session.begin(&mut leader)?;
@@ -223,10 +231,9 @@ impl DumpRun {
             board: Arc::clone(&self.board),
             catalogue,
             part_bytes: request.part_bytes,
-            parts: archive::beside(partial, archive::ROWS),
+            parts: partial.map(|partial| archive::beside(partial, archive::ROWS)),
         };
-        std::fs::create_dir(&offer.parts).map_err(DumpError::file("make directory", &offer.parts))?;
-        let parts = archive::Removed(offer.parts.clone());
+        let parts = offer.parts.as_deref().map(archive::Removed::make).transpose()?;
         let proxy = ProgramProxy::open(&request.sockets, request.address.clone(), Box::new(offer))?;
         let warnings = std::thread::scope(|scope| {
             let readers: Vec<_> = (0..request.connections)
@@ -243,7 +250,20 @@ impl DumpRun {
         // Its locks have kept tables as they were until here.
         drop(proxy);
         self.board.fault()?;
-        let index = archive::finish(request, partial, self.board.take_tables(), encoding)?;
+        let tables = self.board.take_tables();
+        let index = match (request.target.as_deref(), partial) {
+            (Some(target), Some(partial)) => {
+                let index = archive::finish(request, partial, tables, encoding)?;
+                if request.verifies {
+                    let is_over = || self.board.is_over();
+                    let width = request.connections;
+                    ReadingBack { directory: partial, width, lease, is_over: &is_over }.read(&index.rows_files())?;
+                }
+                archive::seal(partial, target)?;
+                index
+            }
+            _ => ArchiveIndex::default(),
+        };
         drop(parts);
         Ok(Dumped { index, progress: self.board.progress(), warnings: warnings.unwrap_or_default() })
     }
@@ -252,16 +272,22 @@ impl DumpRun {
     fn run_pg_dump(
         &self,
         request: &DumpRequest,
-        partial: &Path,
+        partial: Option<&Path>,
         snapshot: &str,
         proxy: &ProgramProxy,
     ) -> Result<String, DumpError> {
         let mut command = Command::new(request.programs.join("pg_dump"));
-        command.args(["--format=directory", "--no-password", "--compress=0", "--jobs=2"]);
-        command.arg(format!("--snapshot={snapshot}")).arg("--file").arg(partial).args(&request.selection);
+        match partial {
+            Some(partial) => {
+                command.args(["--format=directory", "--compress=0", "--jobs=2", "--file"]).arg(partial);
+                command.stdout(Stdio::null())
+            }
+            None => command.arg("--format=plain").stdout(Stdio::inherit()),
+        };
+        command.arg("--no-password").arg(format!("--snapshot={snapshot}")).args(&request.selection);
         proxy.lead(&mut command);
         let program = request.programs.join("pg_dump");
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn();
         let child = child.map_err(DumpError::file("run", &program))?;
         self.wait_for(child)
     }

@@ -27,6 +27,7 @@ pub use source::MySqlSource;
 
 use crate::dump::archive::{INDEX, partial_of, seal};
 use crate::dump::course::DumpStop;
+use crate::dump::read_back::ReadingBack;
 use crate::dump::{DumpCodec, DumpError, DumpProgress};
 use crate::dump_mysql::catalogue::{MySqlCatalogue, MySqlTable};
 use crate::dump_mysql::schema::{SchemaFiles, SchemaWriter};
@@ -66,6 +67,8 @@ pub struct MySqlDumpRequest {
     pub lock: DumpLock,
     /// How long a lock is waited for.
     pub lock_wait: Duration,
+    /// Whether the archive is read back before it gets its name.
+    pub verifies: bool,
 }
 
 /// What came of a dump.
@@ -167,7 +170,15 @@ impl MySqlDumpRun {
             tables: self.board.take_entries(),
         };
         let progress = self.board.progress();
-        finish(request, partial, &index)?;
+        // Nobody has to wait any longer for this dump.
+        drop(snapshots);
+        write_index(request, partial, &index)?;
+        if request.verifies {
+            let is_over = || self.board.course.is_over();
+            let (directory, width) = (partial, request.connections);
+            ReadingBack { directory, width, lease, is_over: &is_over }.read(&index.rows_files())?;
+        }
+        seal(partial, &request.target)?;
         let warnings = position_warning.into_iter().chain(read.warnings).collect();
         Ok(MySqlDumped { index, progress, locked: read.locked, warnings })
     }
@@ -282,8 +293,8 @@ impl Drop for RemovedFile {
     }
 }
 
-/// Writes index and script, and gives the archive its name.
-fn finish(request: &MySqlDumpRequest, partial: &Path, index: &MySqlArchive) -> Result<(), DumpError> {
+/// Writes index and script.
+fn write_index(request: &MySqlDumpRequest, partial: &Path, index: &MySqlArchive) -> Result<(), DumpError> {
     let path = partial.join(INDEX);
     let written = serde_json::to_vec(index).map_err(io::Error::from).and_then(|text| std::fs::write(&path, text));
     written.map_err(DumpError::file("write", &path))?;
@@ -291,8 +302,7 @@ fn finish(request: &MySqlDumpRequest, partial: &Path, index: &MySqlArchive) -> R
     let script = script::restore_script(index, &request.codec);
     let file = File::options().write(true).create_new(true).mode(0o777).open(&path);
     let written = file.and_then(|mut file| file.write_all(script.as_bytes()));
-    written.map_err(DumpError::file("write", &path))?;
-    seal(partial, &request.target)
+    written.map_err(DumpError::file("write", &path))
 }
 
 /// The database that the address names.

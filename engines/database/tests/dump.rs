@@ -94,11 +94,12 @@ impl Source {
             selection: Vec::new(),
             session: DumpSession::default(),
             programs: programs(),
-            target: self.directory.path().join(name),
+            target: Some(self.directory.path().join(name)),
             sockets,
             connections: 3,
             codec,
             part_bytes: 1 << 20,
+            verifies: true,
         }
     }
 
@@ -111,6 +112,10 @@ impl Source {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         self.connection(database).query(FINGERPRINT).expect("all is there")
     }
+}
+
+fn target(request: &DumpRequest) -> &Path {
+    request.target.as_deref().expect("a directory")
 }
 
 fn lease() -> Box<dyn Lease> {
@@ -147,7 +152,7 @@ fn pg_restore_restores_what_was_dumped_by_many_connections() {
         assert_eq!(dumped.warnings, "");
         let events = dumped.index.tables.iter().find(|table| table.table == "public.events").expect("it is a table");
         assert!(events.rows == 60_000 && events.frames.len() > 4, "{} in {}", events.rows, events.frames.len());
-        let written = std::fs::read(request.target.join("mh.index")).expect("it is there");
+        let written = std::fs::read(target(&request).join("mh.index")).expect("it is there");
         assert_eq!(serde_json::from_slice::<ArchiveIndex>(&written).expect("JSON"), dumped.index);
         assert_eq!(dumped.progress.tables, dumped.progress.tables_done);
         let left: Vec<_> = std::fs::read_dir(source.directory.path())
@@ -156,7 +161,7 @@ fn pg_restore_restores_what_was_dumped_by_many_connections() {
             .map(|entry| entry.file_name())
             .collect();
         assert_eq!(left.len(), 2 * (number + 1), "{left:?}");
-        assert_eq!(source.restored(&request.target, &format!("copy_{name}")), expected, "{name}");
+        assert_eq!(source.restored(target(&request), &format!("copy_{name}")), expected, "{name}");
     }
 }
 
@@ -228,7 +233,7 @@ fn a_failure_of_pg_dump_is_the_dumps() {
     request.selection = vec!["--table=nothing".into()];
     let error = DumpRun::new().run(&request, lease().as_ref()).expect_err("no such table");
     assert!(error.to_string().contains("no matching tables were found"), "{error}");
-    assert!(!request.target.exists());
+    assert!(!target(&request).exists());
 }
 
 /// pg_dump says in the archive in which encoding rows are: a session of another one would write what nobody can restore.
@@ -248,7 +253,7 @@ fn rows_are_in_the_encoding_of_the_database() {
         let mut request = source.request(database, codec("none"));
         request.address = source.address(database);
         dump(&request);
-        let written = std::fs::read_dir(&request.target).expect("ours").flatten();
+        let written = std::fs::read_dir(target(&request)).expect("ours").flatten();
         let is_table = |name: &str| name.ends_with(".dat") && name != "toc.dat";
         let rows = written.filter(|entry| is_table(&entry.file_name().to_string_lossy()));
         let rows: Vec<u8> = rows.flat_map(|entry| std::fs::read(entry.path()).expect("ours")).collect();
@@ -259,7 +264,9 @@ fn rows_are_in_the_encoding_of_the_database() {
         source.connection("postgres").execute(&make).expect("it is made");
         let mut restore = Command::new(programs().join("pg_restore"));
         restore.args(["--exit-on-error", "-h"]).arg(source.server.directory());
-        restore.args(["-p", &source.server.port().to_string(), "-U", "postgres", "-d", &restored]).arg(&request.target);
+        restore
+            .args(["-p", &source.server.port().to_string(), "-U", "postgres", "-d", &restored])
+            .arg(target(&request));
         let output = restore.output().expect("pg_restore runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let question = "select encode(convert_to(a, current_setting('server_encoding')), 'hex') from t";
@@ -284,7 +291,7 @@ fn row_security_fails_the_dump_unless_it_is_asked_for() {
     let error = DumpRun::new().run(&request, lease().as_ref()).expect_err("two rows are not all shown");
     let text = format!("{error}: {:?}", std::error::Error::source(&error).map(ToString::to_string));
     assert!(text.contains("row-level security"), "{text}");
-    assert!(!request.target.exists());
+    assert!(!target(&request).exists());
     request.session.has_row_security = true;
     request.selection.push("--enable-row-security".into());
     let dumped = dump(&request);

@@ -111,6 +111,7 @@ impl Source {
             part_bytes: 200 << 10,
             lock: DumpLock::Auto,
             lock_wait: Duration::from_secs(20),
+            verifies: true,
         }
     }
 

@@ -153,14 +153,15 @@ impl Place {
             selection: Vec::new(),
             session: DumpSession::default(),
             programs: programs(),
-            target: self.directory.path().join(name),
+            target: Some(self.directory.path().join(name)),
             sockets,
             connections: 2,
             codec: DumpCodec::parse(codec).expect("a compression"),
             part_bytes: 1 << 20,
+            verifies: false,
         };
         DumpRun::new().run(&request, lease().as_ref()).expect("it is dumped");
-        request.target
+        request.target.expect("a directory")
     }
 
     fn restore(&self, archive: &Path, database: &str) -> Restore {

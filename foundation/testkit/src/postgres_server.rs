@@ -39,7 +39,6 @@ impl PostgresServer {
     fn make(programs: &Path, settings: &[(&str, &str)]) -> Result<Self, String> {
         let place = in_memory_directory()?;
         give_away(place.path())?;
-        let port = free_port()?;
         let data = place.path().join("data");
         let mut initdb = as_server(&programs.join("initdb"), place.path());
         initdb.args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "-D"]);
@@ -47,6 +46,33 @@ impl PostgresServer {
         if !made.status.success() {
             return Err(format!("initdb failed: {}", String::from_utf8_lossy(&made.stderr)));
         }
+        Self::launch(programs, place, settings)
+    }
+
+    /// A standby of this server that answers queries, with settings of its own.
+    ///
+    /// # Panics
+    /// When it cannot be made or does not start.
+    pub fn standby(&self, settings: &[(&str, &str)]) -> Self {
+        let programs = programs().expect("this server has some");
+        let made = in_memory_directory().and_then(|place| {
+            give_away(place.path())?;
+            let mut copy = as_server(&programs.join("pg_basebackup"), place.path());
+            copy.args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--username=postgres", "--host"]);
+            copy.arg(self.directory())
+                .args(["--port", &self.port.to_string(), "--pgdata"])
+                .arg(place.path().join("data"));
+            let made = copy.output().map_err(|error| format!("pg_basebackup does not start: {error}"))?;
+            if !made.status.success() {
+                return Err(format!("pg_basebackup failed: {}", String::from_utf8_lossy(&made.stderr)));
+            }
+            Self::launch(&programs, place, settings)
+        });
+        made.unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    fn launch(programs: &Path, place: TempDir, settings: &[(&str, &str)]) -> Result<Self, String> {
+        let (port, data) = (free_port()?, place.path().join("data"));
         let mut postgres = as_server(&programs.join("postgres"), place.path());
         postgres.arg("-D").arg(&data).arg("-k").arg(place.path()).args(["-p", &port.to_string()]);
         for (name, value) in [("listen_addresses", "127.0.0.1"), ("fsync", "off"), ("shared_buffers", "16MB")] {
@@ -108,9 +134,9 @@ impl PostgresServer {
     fn wait(&mut self) -> Result<(), String> {
         let begin = Instant::now();
         let path = self.place.path().join("data/postmaster.pid");
-        while !fs::read_to_string(&path)
-            .is_ok_and(|text| text.lines().nth(7).is_some_and(|line| line.starts_with("ready")))
-        {
+        while !fs::read_to_string(&path).is_ok_and(|text| {
+            text.lines().nth(7).is_some_and(|line| line.starts_with("ready") || line.starts_with("standby"))
+        }) {
             let has_ended = self.process.try_wait().is_ok_and(|end| end.is_some());
             if has_ended || begin.elapsed() > START_LIMIT {
                 let log = fs::read_to_string(self.place.path().join("log")).unwrap_or_default();

@@ -21,7 +21,7 @@ use database::target::Database;
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, Outcome};
 use mh_kit::report::show_plan;
-use plan::{DumpCircumstances, DumpJob, PART_BYTES};
+use plan::{DumpCircumstances, DumpJob};
 use report::DumpEnd;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -43,6 +43,7 @@ pub fn run(context: &mut Context, mut args: DbDumpArgs) -> Result<Outcome, Failu
     args.standing.settle(&context.settings.crew);
     // Without a slash at its end, which would make names beside it names in it.
     args.file = args.file.components().collect();
+    args.check_format().map_err(usage)?;
     let named = connect::find(&args.connect(), &ServerSurroundings::look()).map_err(usage)?;
     for warning in &named.warnings {
         context.messages.warning(NAME, warning, &[]);
@@ -76,11 +77,11 @@ fn postgres(
     let run = Arc::new(DumpRun::new());
     let stopped = Arc::clone(&run);
     signals.end_with(move || stopped.stop()).map_err(mh_kit::context::signal_failure)?;
-    if let Err(error) = DumpRun::check_target(&args.file) {
+    if let Some(Err(error)) = args.target().map(|target| DumpRun::check_target(&target)) {
         let _always_refused = shown::failure(context, &name, &error, None);
         return Ok(Outcome::Code(NOT_BEGUN));
     }
-    let (source, looking) = match run.look(address, &args.session(), PART_BYTES) {
+    let (source, looking) = match run.look(address, &args.session(), plan::part_bytes(args)) {
         Ok(looked) => looked,
         Err(error) => {
             return Ok(shown::failure_of_look(context, &name, &error, signals.signal()));
@@ -132,11 +133,12 @@ fn carry_out(
         selection: args.selection(),
         session: args.session(),
         programs: job.programs.directory.clone(),
-        target: args.file.clone(),
+        target: args.target(),
         sockets: sockets.path().to_owned(),
         connections: job.connections,
         codec: job.codec,
-        part_bytes: PART_BYTES,
+        part_bytes: plan::part_bytes(args),
+        verifies: args.verify,
     };
     let run = Arc::clone(&work.run);
     let label = work.address.database().unwrap_or(work.address.user());
@@ -150,7 +152,14 @@ fn carry_out(
         Ok(dumped) => dumped,
         Err(error) => {
             let signal = signals.signal().filter(|_| is_by_signal(&error));
-            return Ok(shown::failure(context, &job.name, &error, signal));
+            if args.is_script() && is_reader_gone(&error) {
+                return Err(Failure::BrokenPipe);
+            }
+            let outcome = shown::failure(context, &job.name, &error, signal);
+            if args.is_script() {
+                context.messages.warning(NAME, "the script on standard output is incomplete", &[]);
+            }
+            return Ok(outcome);
         }
     };
     let end = DumpEnd {
@@ -171,13 +180,18 @@ fn carry_out(
     };
     report::show(context, args.report, &end);
     shown::warnings(context, "pg_dump", dumped.warnings.lines());
-    shown::success(context, &args.file, &dumped.progress, wall);
+    shown::success(context, &args.shown_target(), &dumped.progress, wall);
     Ok(Outcome::Done)
 }
 
 /// A terminal sends its signals to pg_dump, too, which may be the first to end.
 fn is_by_signal(error: &DumpError) -> bool {
     matches!(error, DumpError::Interrupted | DumpError::Program { .. })
+}
+
+/// Whether nobody reads the script any more, which ends pg_dump.
+fn is_reader_gone(error: &DumpError) -> bool {
+    matches!(error, DumpError::Program { message, .. } if message.starts_with("failed (signal: 13 "))
 }
 
 /// LIMIT: connections to another host that share a hand: they compress for a third of the time.

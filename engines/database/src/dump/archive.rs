@@ -1,5 +1,6 @@
 //! The archive: pg_dump's directory with the rows of tables in their places, and beside them `mh.index`, which pg_restore does not look at.
 
+use super::read_back::RowsFile;
 use super::work::TableWork;
 use super::{DumpError, DumpRequest};
 use serde::{Deserialize, Serialize};
@@ -75,6 +76,13 @@ pub struct ArchiveFrame {
     pub units: Vec<u64>,
 }
 
+impl ArchiveIndex {
+    /// Its files with rows.
+    pub fn rows_files(&self) -> Vec<RowsFile<'_>> {
+        self.tables.iter().map(|table| RowsFile { name: &table.file, frames: &table.frames }).collect()
+    }
+}
+
 /// What is wrong with an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveFault {
@@ -87,7 +95,15 @@ pub enum ArchiveFault {
 }
 
 /// A directory that goes with its value.
-pub struct Removed(pub PathBuf);
+pub struct Removed(PathBuf);
+
+impl Removed {
+    /// Makes it.
+    pub fn make(path: &Path) -> Result<Self, DumpError> {
+        std::fs::create_dir(path).map_err(DumpError::file("make directory", path))?;
+        Ok(Self(path.to_owned()))
+    }
+}
 
 impl Drop for Removed {
     fn drop(&mut self) {
@@ -121,7 +137,7 @@ pub fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Puts rows in their places, writes the index, and gives the archive its name.
+/// Puts rows in their places and writes the index.
 pub fn finish(
     request: &DumpRequest,
     partial: &Path,
@@ -137,15 +153,14 @@ pub fn finish(
         }
         let mut entry = table.entry().map_err(DumpError::file("write", &table.path))?;
         entry.file = format!("{place}.dat{}", request.codec.suffix());
-        let target = partial.join(&entry.file);
-        std::fs::rename(&table.path, &target).map_err(DumpError::file("rename to", &target))?;
+        let place = partial.join(&entry.file);
+        std::fs::rename(&table.path, &place).map_err(DumpError::file("rename to", &place))?;
         index.tables.push(entry);
     }
     index.tables.sort_by(|one, other| one.table.cmp(&other.table));
     let path = partial.join(INDEX);
     let written = serde_json::to_vec(&index).map_err(io::Error::from).and_then(|text| std::fs::write(&path, text));
     written.map_err(DumpError::file("write", &path))?;
-    seal(partial, &request.target)?;
     Ok(index)
 }
 

@@ -1,14 +1,15 @@
 //! A socket that pg_dump or pg_restore takes for the server: each connection has one of its own to the real server, which has logged in already, and
-//! every message goes through unchanged but for the COPY of a table that is read here. That one is answered as if the table were empty.
+//! every message goes through unchanged but for the COPY of a table that is read here. That one is answered as if the table were empty, or with the rows that many connections have read.
 //! So passwords and TLS are ours alone. Where pg_dump's locks have to outlive it, connections to the server stay open until the proxy ends.
 
 use super::course::DumpStop;
 use super::session::ENCODING_OF_SERVER;
 use super::statement::CopyOut;
 use super::table::Catalogue;
-use super::work::{Board, TableWork};
+use super::work::{Board, RowSink, TableWork};
 use super::{DumpError, LOGIN};
 use parking_lot::Mutex;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,9 @@ const PORT: &str = "5432";
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
 /// LIMIT: as the server has it.
 const STARTUP_BYTES_MAX: usize = 10_000;
+
+/// LIMIT: bytes of rows in a message.
+const SENT_BYTES: usize = 64 << 10;
 
 /// Variables that would lead pg_dump elsewhere, or that it has no use for.
 const LED_ASTRAY: [&str; 11] = [
@@ -43,9 +47,9 @@ const LED_ASTRAY: [&str; 11] = [
 
 /// Whoever runs the program.
 pub trait ProxyHost: Send + Sync {
-    /// Whether a statement is answered as if it had read an empty table.
-    fn takes(&self, _sql: &str) -> Result<bool, DumpError> {
-        Ok(false)
+    /// The answer to a statement that the server does not get; none: the server gets it. Rows may go to the program before.
+    fn answers(&self, _sql: &str, _program: &UnixStream) -> Result<Option<Vec<u8>>, DumpError> {
+        Ok(None)
     }
     /// The statement that the server gets in place of this one; none: this one.
     fn replaces(&self, _sql: &str) -> Option<String> {
@@ -68,19 +72,29 @@ pub struct Offer {
     pub board: Arc<Board>,
     pub catalogue: Arc<Catalogue>,
     pub part_bytes: u64,
-    /// Where rows wait for their place in the archive.
-    pub parts: PathBuf,
+    /// Where rows wait for their place in the archive; none: pg_dump gets them, and writes them into a script.
+    pub parts: Option<PathBuf>,
 }
 
 impl ProxyHost for Offer {
-    /// Takes a statement if it is the COPY of a table of the catalogue; whether it was.
-    fn takes(&self, sql: &str) -> Result<bool, DumpError> {
-        let Some(copy) = CopyOut::parse(sql) else { return Ok(false) };
-        let Some(table) = self.catalogue.find(copy.table) else { return Ok(false) };
+    /// Takes a statement if it is the COPY of a table of the catalogue.
+    fn answers(&self, sql: &str, program: &UnixStream) -> Result<Option<Vec<u8>>, DumpError> {
+        let Some(copy) = CopyOut::parse(sql) else { return Ok(None) };
+        let Some(table) = self.catalogue.find(copy.table) else { return Ok(None) };
         let division = self.catalogue.divide(table, self.part_bytes);
-        let path = self.parts.join(format!("{}.rows", table.oid));
-        self.board.add(TableWork::new(&copy, table.oid, division, table.bytes, path)?);
-        Ok(true)
+        if let Some(parts) = &self.parts {
+            let path = parts.join(format!("{}.rows", table.oid));
+            let file = File::create_new(&path).map_err(DumpError::file("create", &path))?;
+            self.board.add(TableWork::new(&copy, table, division, path, RowSink::File(file)));
+            return Ok(Some([begin_of_rows(), end_of_rows(0)].concat()));
+        }
+        let path = PathBuf::from("pg_dump");
+        let failed = DumpError::file("write to", &path);
+        let rows = program.try_clone().and_then(|mut rows| rows.write_all(&begin_of_rows()).map(|()| rows));
+        let sink = RowSink::Program(rows.map_err(failed)?);
+        let table = self.board.add(TableWork::new(&copy, table, division, path, sink));
+        // It is asked for one table at a time, and its rows are what it waits for.
+        self.board.rows_written(&table).map(|rows| Some(end_of_rows(rows))).ok_or(DumpError::Interrupted)
     }
 
     fn opened(&self, connection: &Connection) {
@@ -245,12 +259,14 @@ impl SharedProxy {
         loop {
             let Some(request) = next_message(client)? else { return Ok(()) };
             let sql = if request[0] == b'Q' { statement(&request) } else { None };
+            let answer = sql.map(|sql| self.host.answers(sql, client)).transpose().map_err(ServeError::Dump)?;
+            if let Some(answer) = answer.flatten() {
+                client.write_all(&answer)?;
+                continue;
+            }
             match (request[0], sql) {
                 // Terminate.
                 (b'X', _) => return Ok(()),
-                (b'Q', Some(sql)) if self.host.takes(sql).map_err(ServeError::Dump)? => {
-                    client.write_all(&empty_table())?;
-                }
                 // Query, Sync and FunctionCall have an answer; what comes before a Sync has none of its own. CopyDone and CopyFail end the data of a COPY.
                 (tag, sql) if matches!(tag, b'Q' | b'S' | b'F') || (is_copying && matches!(tag, b'c' | b'f')) => {
                     match sql.and_then(|sql| self.host.replaces(sql)) {
@@ -330,9 +346,26 @@ fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     message
 }
 
-/// CopyOutResponse in text, CopyDone, `COPY 0`, ready within a transaction.
-fn empty_table() -> Vec<u8> {
-    [message(b'H', &[0, 0, 0]), message(b'c', &[]), message(b'C', b"COPY 0\0"), message(b'Z', b"T")].concat()
+/// CopyOutResponse in text.
+fn begin_of_rows() -> Vec<u8> {
+    message(b'H', &[0, 0, 0])
+}
+
+/// Rows as CopyData. If pg_dump has ended, its exit code is what counts.
+pub fn send_rows(program: &mut UnixStream, rows: &[u8]) -> io::Result<()> {
+    for piece in rows.chunks(SENT_BYTES) {
+        match program.write_all(&message(b'd', piece)) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => break,
+            outcome => outcome?,
+        }
+    }
+    Ok(())
+}
+
+/// CopyDone, `COPY ROWS`, ready within a transaction.
+fn end_of_rows(rows: u64) -> Vec<u8> {
+    let complete = format!("COPY {rows}\0");
+    [message(b'c', &[]), message(b'C', complete.as_bytes()), message(b'Z', b"T")].concat()
 }
 
 #[cfg(test)]

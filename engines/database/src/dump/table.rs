@@ -100,6 +100,16 @@ impl TableDivision {
         self.pages.div_ceil(self.pages_a_part).max(1)
     }
 
+    /// Where a part is in its table, for messages; empty for a table that is read whole.
+    pub fn place(self, part: u64) -> String {
+        let first = part * self.pages_a_part;
+        match self.parts() {
+            0 | 1 => String::new(),
+            parts if part + 1 == parts => format!(" from ctid ({first},0) on"),
+            _ => format!(" from ctid ({first},0) to ({},0)", first + self.pages_a_part),
+        }
+    }
+
     /// The statement that reads one of them. The last has no end: rows behind the pages of the snapshot are not in it.
     pub fn statement(self, copy: &CopyOut<'_>, part: u64) -> String {
         let Some(columns) = copy.selected().filter(|_| self.parts() > 1) else {
@@ -158,7 +168,10 @@ mod tests {
             format!("{from}'(0,0)'::pg_catalog.tid AND ctid < '(4,0)'::pg_catalog.tid) TO STDOUT")
         );
         assert_eq!(statements[2], format!("{from}'(8,0)'::pg_catalog.tid) TO STDOUT"));
+        assert_eq!(division.place(1), " from ctid (4,0) to (8,0)");
+        assert_eq!(division.place(2), " from ctid (8,0) on");
         let whole = TableDivision { pages: 1, pages_a_part: 1 };
+        assert_eq!(whole.place(0), "");
         assert_eq!(whole.statement(&copy, 0), "COPY public.t (a, \"b c\") TO STDOUT");
     }
 }

@@ -4,14 +4,16 @@
 use super::archive::{ArchiveFrame, ArchiveTable};
 use super::course::{DumpCourse, DumpStop};
 use super::frames::{PartBytes, RowFrameWriter, append};
+use super::proxy::send_rows;
 use super::statement::CopyOut;
-use super::table::TableDivision;
+use super::table::{CatalogueTable, TableDivision};
 use super::{DumpError, DumpProgress, DumpRequest, connect};
 use crew::budget::Lease;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,15 +37,25 @@ pub struct TableWork {
     pub division: TableDivision,
     /// Bytes of its storage.
     pub stored: u64,
-    /// Where its rows go.
+    /// Where its rows go, for messages.
     pub path: PathBuf,
     file: Mutex<TableFile>,
     turn: Condvar,
+    /// What stands behind its last row.
+    tail: &'static [u8],
+}
+
+/// Where the rows of a table go.
+pub enum RowSink {
+    /// To a new file of the archive.
+    File(File),
+    /// To pg_dump, which has asked for them and writes them into its script.
+    Program(UnixStream),
 }
 
 /// A file in which parts come in order.
 struct TableFile {
-    file: File,
+    sink: RowSink,
     next: u64,
     entry: ArchiveTable,
     digest: u128,
@@ -71,37 +83,40 @@ struct State {
 }
 
 impl TableWork {
-    /// A table whose rows go to a new file at `path`.
+    /// A table whose rows go to a sink, which is at `path`.
     pub fn new(
         copy: &CopyOut<'_>,
-        oid: u32,
+        table: &CatalogueTable,
         division: TableDivision,
-        stored: u64,
         path: PathBuf,
-    ) -> Result<Self, DumpError> {
-        let file = File::create_new(&path).map_err(DumpError::file("create", &path))?;
+        sink: RowSink,
+    ) -> Self {
         let entry = ArchiveTable {
             table: copy.table.to_owned(),
-            oid,
+            oid: table.oid,
             columns: copy.columns.to_owned(),
             ..ArchiveTable::default()
         };
-        Ok(Self {
+        Self {
             name: copy.table.to_owned(),
             columns: copy.columns.to_owned(),
-            oid,
+            oid: table.oid,
             division,
-            stored,
+            stored: table.bytes,
             path,
-            file: Mutex::new(TableFile { file, next: 0, entry, digest: 0 }),
+            // In a script pg_dump writes it.
+            tail: if matches!(sink, RowSink::File(_)) { END_OF_ROWS } else { b"" },
+            file: Mutex::new(TableFile { sink, next: 0, entry, digest: 0 }),
             turn: Condvar::new(),
-        })
+        }
     }
 
     /// What the index says of it, once all parts are there.
     pub fn entry(&self) -> io::Result<ArchiveTable> {
         let file = self.file.lock();
-        file.file.sync_all()?;
+        if let RowSink::File(file) = &file.sink {
+            file.sync_all()?;
+        }
         Ok(ArchiveTable { digest: format!("{:032x}", file.digest), ..file.entry.clone() })
     }
 }
@@ -109,13 +124,18 @@ impl TableWork {
 impl TableFile {
     fn append(&mut self, part: &PartBytes) -> io::Result<()> {
         let before = self.entry.stored;
-        append(&mut self.file, part)?;
+        match &mut self.sink {
+            RowSink::File(file) => append(file, part)?,
+            RowSink::Program(client) => send_rows(client, &part.bytes)?,
+        }
         for frame in &part.frames {
             self.entry.rows += frame.rows;
             self.entry.bytes += frame.bytes;
             let digest = u128::from_str_radix(&frame.digest, 16).unwrap_or(0);
             self.digest = self.digest.wrapping_add(digest);
-            self.entry.frames.push(ArchiveFrame { offset: before + frame.offset, ..frame.clone() });
+            if let RowSink::File(_) = self.sink {
+                self.entry.frames.push(ArchiveFrame { offset: before + frame.offset, ..frame.clone() });
+            }
         }
         self.entry.stored += part.bytes.len() as u64;
         self.next += 1;
@@ -164,13 +184,26 @@ impl Board {
     }
 
     /// pg_dump has asked for a table.
-    pub fn add(&self, table: TableWork) {
+    pub fn add(&self, table: TableWork) -> Arc<TableWork> {
         let table = Arc::new(table);
         let mut state = self.state.lock();
         let parts = table.division.parts();
         state.parts.extend((0..parts).map(|number| Part { table: Arc::clone(&table), number }));
-        state.tables.push(table);
+        state.tables.push(Arc::clone(&table));
         self.changed.notify_all();
+        table
+    }
+
+    /// Waits until all parts of a table are written. Its rows; none if the dump is over before.
+    pub fn rows_written(&self, table: &TableWork) -> Option<u64> {
+        let mut file = table.file.lock();
+        while file.next < table.division.parts() {
+            if self.is_over() {
+                return None;
+            }
+            table.turn.wait(&mut file);
+        }
+        Some(file.entry.rows)
     }
 
     /// pg_dump has ended.
@@ -274,8 +307,9 @@ impl PartReader {
         if board.is_over() {
             return Ok(None);
         }
-        let executed = outcome.map_err(DumpError::server(format!("read rows of {}", table.name)))?;
-        let tail = if part.number + 1 == table.division.parts() { END_OF_ROWS } else { b"" };
+        let place = table.division.place(part.number);
+        let executed = outcome.map_err(DumpError::server(format!("read rows of {}{place}", table.name)))?;
+        let tail = if part.number + 1 == table.division.parts() { table.tail } else { b"" };
         let failed = |cause| DumpError::Compress { table: table.name.clone(), cause };
         let bytes = frames.finish(tail).map_err(failed)?;
         let rows: u64 = bytes.frames.iter().map(|frame| frame.rows).sum();

@@ -4,6 +4,7 @@ use super::catalogue::{MySqlColumn, MySqlColumnForm};
 use super::fault::MySqlDumpFault;
 use super::session::MySqlPosition;
 use crate::dump::archive::INDEX;
+use crate::dump::read_back::RowsFile;
 use crate::dump::{ArchiveFrame, DumpError};
 use crate::target::quoted;
 use serde::{Deserialize, Serialize};
@@ -98,6 +99,12 @@ impl MySqlArchive {
             Some(file) => Err(wrong(format!("'{file}' is no name of a file in the archive")).into()),
             None => Ok(archive),
         }
+    }
+
+    /// Its files with rows.
+    pub fn rows_files(&self) -> Vec<RowsFile<'_>> {
+        let parts = self.tables.iter().flat_map(|table| &table.parts);
+        parts.map(|part| RowsFile { name: &part.file, frames: &part.frames }).collect()
     }
 
     fn files(&self) -> impl Iterator<Item = &str> {

@@ -34,6 +34,12 @@ pub fn run(context: &mut Context, args: &DbDumpArgs, name: String, address: Serv
     if let Some(option) = args::first_of_postgres(&args.selection()) {
         return Err(usage(format!("{option} is for PostgreSQL")));
     }
+    if args.is_script() {
+        return Err(usage(
+            "a script of MariaDB is mariadb-dump's, over one connection: mariadb-dump DB | mh tamp, or -f DIR"
+                .to_owned(),
+        ));
+    }
     let Some(database) = address.database() else {
         return Err(usage("no database is named: -d mariadb://USER@HOST/DATABASE".to_owned()));
     };
@@ -91,6 +97,7 @@ pub fn run(context: &mut Context, args: &DbDumpArgs, name: String, address: Serv
         part_bytes: PART_BYTES,
         lock,
         lock_wait,
+        verifies: args.verify,
     };
     carry_out(context, args, &MySqlDumpWork { job, request, run }, meter, &signals)
 }
@@ -146,6 +153,6 @@ fn carry_out(
     };
     report::show(context, args.report, &end);
     dumped.warnings.iter().for_each(|warning| context.messages.warning(NAME, warning, &[]));
-    shown::success(context, &args.file, &dumped.progress, wall);
+    shown::success(context, &args.shown_target(), &dumped.progress, wall);
     Ok(Outcome::Done)
 }

@@ -12,6 +12,14 @@ pub const PART_BYTES: u64 = 32 << 20;
 /// LIMIT: connections that are made unless -j says more, and the cores are more.
 const CONNECTIONS_USUAL_MAX: usize = 16;
 
+/// The same of a script: each connection holds a part until those before it have gone to pg_dump.
+const SCRIPT_PART_BYTES: u64 = 8 << 20;
+
+/// Uncompressed bytes of a part of a table.
+pub fn part_bytes(args: &DbDumpArgs) -> u64 {
+    if args.is_script() { SCRIPT_PART_BYTES } else { PART_BYTES }
+}
+
 /// Sessions besides those that read rows: that of the snapshot, and three of pg_dump.
 const OTHER_CONNECTIONS: u64 = 4;
 
@@ -53,7 +61,7 @@ pub struct DumpCircumstances<'a> {
 /// Decides. The error is a sentence for the user that reads after "could not".
 pub fn plan(args: &DbDumpArgs, circumstances: DumpCircumstances<'_>) -> Result<DumpJob, String> {
     let DumpCircumstances { name, source, programs, is_server_here, hands_allowed } = circumstances;
-    let mut plan = Plan::new(format!("dump {name} to {}", terminal::quote(&args.file)));
+    let mut plan = Plan::new(format!("dump {name} to {}", args.shown_target()));
     let mut warnings = warnings(source);
     plan.choose("server", format!("PostgreSQL {}", source.server_version), place(is_server_here));
     plan.choose(
@@ -61,17 +69,24 @@ pub fn plan(args: &DbDumpArgs, circumstances: DumpCircumstances<'_>) -> Result<D
         format!("pg_dump {} in {}", programs.version, terminal::quote(&programs.directory)),
         "the newest here that is not older than the server; it writes all but the rows",
     );
-    let (codec, reason) = codec(args.compress.as_deref(), &programs)?;
+    let (codec, reason) = match args.is_script() {
+        true => (
+            DumpCodec::parse("none")?,
+            "pg_dump writes the script, rows in its order: mh tamp compresses it".to_owned(),
+        ),
+        false => codec(args.compress.as_deref(), &programs)?,
+    };
     warnings.extend(args.compress.as_ref().and(programs.why_unreadable(&codec)));
     plan.choose("compression", codec.name(), reason);
     let parts = source.tables.iter().map(|table| table.parts).sum::<u64>();
     let room = ConnectionRoom { left: source.connections_left, others: OTHER_CONNECTIONS, parts };
     let (connections, reason) = connections(args.connections, &room, is_server_here, hands_allowed)?;
     plan.choose("connections", connections.to_string(), reason);
-    plan.choose("verification", "rows", "each part's rows are counted here and by the server, and must agree");
+    let (verification, why) = args.verification();
+    plan.choose("verification", verification, why);
     plan.choose("locks", "ACCESS SHARE on each table", "as pg_dump takes them; DDL waits until the dump ends");
     let selected = if args.selection().is_empty() { "" } else { ", if pg_dump's options select it" };
-    list_tables(&mut plan, selected, &source.tables);
+    list_tables(&mut plan, selected, &source.tables, part_bytes(args));
     mh_kit::sharing::explain(&mut plan);
     Ok(DumpJob { plan, name, programs, codec, connections, is_server_here, warnings })
 }
@@ -158,7 +173,7 @@ pub fn connections(
 }
 
 /// Adds tables that are divided, and large ones that are not.
-pub fn list_tables(plan: &mut Plan, selected: &str, tables: &[SourceTable]) {
+pub fn list_tables(plan: &mut Plan, selected: &str, tables: &[SourceTable], part_bytes: u64) {
     let told: Vec<&SourceTable> = tables.iter().filter(|table| table.parts > 1 || table.undivided.is_some()).collect();
     for table in told.iter().take(TABLES_LISTED_MAX) {
         let size = terminal::bytes(table.bytes);
@@ -172,7 +187,7 @@ pub fn list_tables(plan: &mut Plan, selected: &str, tables: &[SourceTable]) {
     let others = tables.len() - told.len().min(TABLES_LISTED_MAX);
     let reason = match told.len() > TABLES_LISTED_MAX {
         true => format!("the largest {TABLES_LISTED_MAX} are listed"),
-        false => format!("each is smaller than {}", terminal::bytes(2 * PART_BYTES)),
+        false => format!("each is smaller than {}", terminal::bytes(2 * part_bytes)),
     };
     if others > 0 {
         plan.choose("other tables", terminal::integer(others as u64), reason);

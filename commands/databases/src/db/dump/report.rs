@@ -94,8 +94,12 @@ fn time_rows(end: &DumpEnd<'_>) -> Vec<(String, String)> {
         share(clocks.waiting_for_hands)
     );
     let server = cost_text(end.cost.as_ref());
-    let written =
-        format!("{} in {}, {}", terminal::bytes(progress.written), counted(end.frames, "frame"), end.codec.name());
+    let written = match end.frames {
+        0 => terminal::bytes(progress.written),
+        frames => {
+            format!("{} in {}, {}", terminal::bytes(progress.written), counted(frames, "frame"), end.codec.name())
+        }
+    };
     let own = format!("{} of CPU time, without {}", terminal::duration(end.client_cpu), end.program);
     let mut rows = vec![
         (counted(end.connections as u64, "connection"), reading),

@@ -6,7 +6,6 @@ use database::dump_mysql::MySqlDumpFault;
 use mh_kit::context::Context;
 use mh_kit::failure::{Outcome, with_causes};
 use mh_kit::report::counted;
-use std::path::Path;
 use std::time::Duration;
 use wire::{ErrorKind, WireError};
 
@@ -14,10 +13,9 @@ use wire::{ErrorKind, WireError};
 const BY_SIGNAL: i32 = 128;
 
 /// Prints what a dump has made.
-pub fn success(context: &Context, file: &Path, progress: &DumpProgress, wall: Duration) {
+pub fn success(context: &Context, target: &str, progress: &DumpProgress, wall: Duration) {
     let text = format!(
-        "{}: {} with {}, {} in {}, written in {}",
-        terminal::quote(file),
+        "{target}: {} with {}, {} in {}, written in {}",
         counted(progress.tables, "table"),
         counted(progress.rows, "row"),
         terminal::bytes(progress.bytes),
@@ -100,6 +98,10 @@ fn advice(error: &DumpError, cause: &str) -> Option<String> {
         }
         _ if cause.contains("max_locks_per_transaction") || cause.contains("out of shared memory") => {
             "every table is locked: the server needs more max_locks_per_transaction"
+        }
+        _ if cause.contains("invalid memory alloc request size") => {
+            "a row of it has more than 1 GiB as text (bytea takes two bytes for one), which COPY and pg_dump cannot send; \
+             octet_length() of its columns finds it, --exclude-table-data leaves the table's rows out"
         }
         _ if cause.contains("conflict with recovery") => {
             "a standby takes rows away: max_standby_streaming_delay = -1 or hot_standby_feedback = on there"

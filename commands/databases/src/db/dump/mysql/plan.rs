@@ -2,7 +2,7 @@
 
 use super::programs::FoundProgram;
 use crate::db::dump::args::DbDumpArgs;
-use crate::db::dump::plan::{ConnectionRoom, connections, list_tables, place};
+use crate::db::dump::plan::{ConnectionRoom, PART_BYTES, connections, list_tables, place};
 use crate::db::mysql_lock;
 use crew::plan::Plan;
 use database::dump::DumpCodec;
@@ -67,10 +67,17 @@ pub fn plan(args: &DbDumpArgs, circumstances: MySqlCircumstances<'_>) -> Result<
         false => connections(args.connections, &room, is_server_here, hands_allowed)?,
     };
     plan.choose("connections", connections.to_string(), reason);
-    plan.choose("verification", "rows", "rows are counted and hashed; mh.index has both");
+    match args.verify {
+        true => plan.choose(
+            "verification",
+            "rows, and the archive",
+            "hashes of rows as they came, again when the archive is read back",
+        ),
+        false => plan.choose("verification", "rows", "rows are counted and hashed; mh.index has both"),
+    }
     plan.choose("lock", source.lock.name(), mysql_lock::reason(source.lock, source.locked, connections));
     plan.choose("DDL", "waits", "each connection has touched each table, and holds it until the dump ends");
-    list_tables(&mut plan, "", &source.tables);
+    list_tables(&mut plan, "", &source.tables, PART_BYTES);
     mh_kit::sharing::explain(&mut plan);
     let warnings = warnings(source, connections);
     Ok(MySqlDumpJob { plan, name, program, codec, connections, is_server_here, warnings })
