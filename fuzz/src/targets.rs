@@ -1,5 +1,6 @@
 //! The list of targets: one for each parser, one for each round trip.
 
+pub mod archive_index;
 pub mod archive_scripts;
 pub mod bzip2_container;
 pub mod crc32c;
@@ -87,6 +88,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "lzma2", run: lzma2::run, seeds: lzma2::seeds },
     Target { name: "crc32c", run: crc32c::run, seeds: seeds::plain },
     Target { name: "row_chunks", run: row_chunks::run, seeds: row_chunks::seeds },
+    Target { name: "archive_index", run: archive_index::run, seeds: archive_index::seeds },
     Target { name: "archive_scripts", run: archive_scripts::run, seeds: archive_scripts::seeds },
     Target { name: "cut_sizes", run: cut_sizes::run, seeds: seeds::cut_deflate },
     Target { name: "fleet_envelopes", run: fleet_envelopes::run, seeds: fleet_envelopes::seeds },
