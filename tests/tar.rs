@@ -17,6 +17,7 @@ mod patterns;
 mod placed;
 mod plain_user;
 mod rights;
+mod scripts;
 mod selection;
 mod swapped;
 mod volumes;

@@ -104,6 +104,7 @@ const GZIP: &[Case] = &[
 const PIGZ: &[Case] = &[
     says("pigz a"),
     says("pigz b"),
+    says("PIGZ=b pigz a"),
     says("pigz -f a"),
     says("pigz -k b"),
     says("pigz sym"),

@@ -1,6 +1,8 @@
 //! zstd, unzstd, zstdcat, zstdmt.
 
-use super::{Case, Family, ends, says};
+use super::{Case, Family, ends, run_line, says};
+use crate::place::said;
+use testkit::program::ProgramOutcome;
 
 const ZSTD: &[Case] = &[
     says("zstd b"),
@@ -129,5 +131,20 @@ const ZSTD: &[Case] = &[
 fn zstd_and_its_relatives_do_and_say_the_same() {
     if let Some(family) = Family::new("zstd", "zst") {
         family.compare(ZSTD);
+    }
+}
+
+/// The columns too, which cases do not look at.
+#[test]
+fn sizes_stand_where_the_real_tool_has_them() {
+    let Some(family) = Family::new("zstd", "zst") else { return };
+    for line in ["printf world > w; zstd -k w", "printf world > w; printf y > v; zstd -k w v"] {
+        let (theirs, ours) = (family.directory(), family.directory());
+        let last = |outcome: &ProgramOutcome| {
+            let text = said(outcome);
+            text.rsplit(['\r', '\n']).find(|line| !line.trim().is_empty()).unwrap_or_default().trim_end().to_owned()
+        };
+        let (real, linked) = (run_line(&theirs, line, None), run_line(&ours, line, Some(family.links.path())));
+        assert_eq!(last(&linked), last(&real), "{line}");
     }
 }

@@ -28,6 +28,7 @@ mod selection;
 mod small;
 mod there;
 mod totals;
+mod transform;
 mod volumes;
 mod warnings;
 mod words;
@@ -61,7 +62,14 @@ const NAME: &str = "mh tar";
 pub const ENTRY: Entry = Entry {
     refuse: |typed| old_style::refuse(typed).or_else(defaults::refuse),
     rewrite: |typed| [defaults::words(), old_style::rewrite(typed)].concat(),
-    link: LinkProfile { usage_code, usage_words, abbreviates: true, version: VERSION_OF_TAR, ..LinkProfile::NEW },
+    link: LinkProfile {
+        usage_code,
+        usage_words,
+        abbreviates: true,
+        version: VERSION_OF_TAR,
+        usage: "Usage: tar [OPTION...] [FILE]...",
+        ..LinkProfile::NEW
+    },
     ..Entry::new("tar", Group::Do, Signals::TidyUpLater, command, run)
 };
 
@@ -104,7 +112,7 @@ fn usage_words(error: &clap::Error) -> Option<&'static str> {
 
 /// Whether it names an operation, or all of them: `--extract`, `<--create|--extract>`.
 fn is_operation(argument: &str) -> bool {
-    const OPERATIONS: [&str; 9] = [
+    const OPERATIONS: [&str; 10] = [
         "--create",
         "--extract",
         "--list",
@@ -114,6 +122,7 @@ fn is_operation(argument: &str) -> bool {
         "--concatenate",
         "--delete",
         "--test-label",
+        "--show-defaults",
     ];
     let mut names = argument.trim_matches(['<', '>']).split('|');
     names.all(|name| OPERATIONS.contains(&name))
@@ -154,6 +163,9 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
 
 fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> {
     let mut args = TarArgs::from_arg_matches(matches).map_err(Failure::CommandLine)?;
+    if args.operation.show_defaults {
+        return defaults::show();
+    }
     args.shared.settle(&context.settings.crew);
     // COMPAT: the archive of GNU tar where no -f names one.
     if args.file.is_empty()
@@ -173,8 +185,19 @@ fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Fai
     if args.operation.create && args.archive().is_some_and(destination::is_stdout) {
         args.file.clear();
     }
+    checkpoints::hold_signals(&args)?;
     let signals = context.hold_signals().map_err(signal_failure)?;
     args.selection = TypedSelection::of(matches)?;
+    for list in &args.selection.lists_with_nul {
+        let theirs = format!("{}: file name read contains nul character", list.display());
+        let ours = format!("names in {} end in NUL bytes (--null says so)", terminal::quote(list));
+        warnings::warn(context, &args, "filename-with-nuls", (&theirs, &ours));
+    }
+    for (list, by) in &args.selection.lists_again {
+        let (list, by) = (list.display(), by.display());
+        let theirs = format!("{list}: file list requested from {by} already read from command line");
+        messages::failed(context, &theirs, &format!("read the list {list} again: {by}, which it names, names it"));
+    }
     if args.packing.use_compress_program.is_none() {
         args.packing.use_compress_program = packer::instead_of_codec(&args).map(str::to_owned);
     }
@@ -190,16 +213,22 @@ fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Fai
         return Err(usage("--dry-run goes with -x; -cvf /dev/null prints what would be archived".to_owned()));
     }
     label::check(context, &args)?;
+    let outcome = operate(context, &args, matches)?;
+    Ok(if args.selection.lists_again.is_empty() { outcome } else { FAILED })
+}
+
+/// What was asked for.
+fn operate(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Result<Outcome, Failure> {
     match () {
-        () if args.operation.test_label => label::test(context, &args),
-        () if args.operation.list || args.dry_run => list::run(context, &args),
-        () if args.operation.extract => extract::run(context, &args),
-        () if args.operation.diff => compare::run(context, &args),
+        () if args.operation.test_label => label::test(context, args),
+        () if args.operation.list || args.dry_run => list::run(context, args),
+        () if args.operation.extract => extract::run(context, args),
+        () if args.operation.diff => compare::run(context, args),
         () if args.operation.create || args.operation.append || args.operation.update => {
-            create::run(context, &args, matches)
+            create::run(context, args, matches)
         }
-        () if args.operation.concatenate => edit::concatenate(context, &args),
-        () => edit::delete(context, &args),
+        () if args.operation.concatenate => edit::concatenate(context, args),
+        () => edit::delete(context, args),
     }
 }
 
@@ -207,12 +236,44 @@ fn carry_out(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Fai
 fn refuse_pointless(args: &TarArgs) -> Result<(), Failure> {
     let operation = &args.operation;
     let writes = operation.create || operation.append || operation.update || operation.concatenate;
+    if args.metadata.clamp_mtime && args.metadata.mtime.is_none() {
+        return Err(usage("--clamp-mtime needs a date specified using --mtime".to_owned()));
+    }
+    if args.writing.verify && !writes {
+        return Err(messages::usage(
+            &format!("'--verify' cannot be used with '{}'", operation.letter()),
+            "--verify is for archives that are made",
+        ));
+    }
+    refuse_other_machines(args)?;
     match args.occurrence {
-        Some(_) if writes => Err(usage("--occurrence is for archives that are read, and for --delete".to_owned())),
+        Some(_) if writes => Err(messages::usage(
+            &format!("'--occurrence' cannot be used with '{}'", operation.letter()),
+            "--occurrence is for archives that are read, and for --delete",
+        )),
         Some(_) if args.selection.names().is_empty() => {
             Err(usage("--occurrence is meaningless without a file list".to_owned()))
         }
         _ => Ok(()),
+    }
+}
+
+/// COMPAT: what stands in front of a colon is a machine, unless there is a slash in it, or `--force-local`.
+fn refuse_other_machines(args: &TarArgs) -> Result<(), Failure> {
+    let is_elsewhere = |path: &&PathBuf| {
+        let name = path.as_os_str().as_bytes();
+        name.iter().position(|&byte| byte == b':').is_some_and(|colon| colon > 0 && !name[..colon].contains(&b'/'))
+    };
+    match args.file.iter().find(is_elsewhere).filter(|_| !args.habits.force_local) {
+        None => Ok(()),
+        Some(path) => {
+            let shown = terminal::quote(path);
+            let why =
+                "it is on another machine: ssh HOST cat FILE | tar x reads it; --force-local takes the name as it is";
+            let ours = Failure::Environment { command: NAME, message: format!("open {shown}: {why}") };
+            let theirs = format!("{}: Cannot open: {why}\nError is not recoverable: exiting now", path.display());
+            Err(Failure::ByName { ours: Box::new(ours), theirs })
+        }
     }
 }
 

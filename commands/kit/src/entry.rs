@@ -47,6 +47,8 @@ pub struct LinkProfile {
     pub has_short_help: bool,
     /// The text behind its name in the line of `--version`; empty: our version.
     pub version: &'static str,
+    /// The first line of the old tool's help, if it has `--usage`, too; empty: it has not.
+    pub usage: &'static str,
     /// Whether `mh links` makes such a link.
     pub is_offered: bool,
     /// Whether the old tool takes long options cut short: then its own come before those that only we have.
@@ -117,6 +119,7 @@ impl LinkProfile {
         usage_words: |_error| None,
         has_short_help: true,
         version: "",
+        usage: "",
         is_offered: false,
         abbreviates: false,
     };

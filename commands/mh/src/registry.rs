@@ -77,13 +77,16 @@ pub fn dispatch(mut arguments: Vec<OsString>) -> Result<Outcome, Failure> {
 fn run(entry: &Entry, program: String, is_linked: bool, words: Vec<OsString>) -> Result<Outcome, Failure> {
     if let Some(refusal) = (entry.refuse)(&words) {
         return Err(match is_linked {
-            true => refused(&program, &refusal.message, refusal.code),
+            true => refused(entry, &program, &refusal.message, refusal.code),
             false => not_understood(&program, refusal.message, &command_line::shows_options(&program)),
         });
     }
     let mut command = named(entry, &program);
     if is_linked && !entry.link.version.is_empty() {
         command = command.version(entry.link.version);
+    }
+    if is_linked && !entry.link.usage.is_empty() {
+        command = command.before_help(entry.link.usage);
     }
     // A letter that an old tool has another use for asks for help where nothing else is asked for.
     if !is_linked && words == ["-h"] {
@@ -125,19 +128,17 @@ fn named(entry: &Entry, program: &str) -> Command {
 
 /// COMPAT: under an old name a wrong command line is reported as the old program reports it, with its exit code.
 fn in_words_of(entry: &Entry, command: &Command, words: &[OsString], error: &clap::Error) -> Failure {
-    let RefusedLine { message, hints } = command_line::refused(command, entry.name, words, error);
+    // Hints are for those who call us by our own names.
+    let RefusedLine { message, .. } = command_line::refused(command, entry.name, words, error);
     let theirs = (entry.link.usage_words)(error).map(str::to_owned);
     let message = theirs.or_else(|| getopt::sentence(words, error)).unwrap_or(message);
-    // The last line says where the options are.
-    let no_help = command_line::shows_options(entry.name);
-    let hints = hints.iter().filter(|hint| **hint != no_help).map(|hint| format!("\n  hint: {hint}"));
-    let message = std::iter::once(message).chain(hints).collect::<String>();
-    refused(entry.name, &message, (entry.link.usage_code)(error))
+    refused(entry, entry.name, &message, (entry.link.usage_code)(error))
 }
 
-fn refused(program: &str, message: &str, code: u8) -> Failure {
+fn refused(entry: &Entry, program: &str, message: &str, code: u8) -> Failure {
+    let or_usage = if entry.link.usage.is_empty() { String::new() } else { format!(" or '{program} --usage'") };
     Failure::InWordsOfOthers {
-        text: format!("{program}: {message}\nTry '{program} --help' for more information."),
+        text: format!("{program}: {message}\nTry '{program} --help'{or_usage} for more information."),
         code,
     }
 }

@@ -5,6 +5,7 @@
 mod ahead;
 mod choice;
 mod data;
+mod event;
 mod look;
 mod mode;
 mod notes;
@@ -14,13 +15,13 @@ mod walk;
 
 use crate::index::stretch::Stretch;
 use crate::index::writer::Writer;
-use crate::member::{Member, padded};
+use crate::member::padded;
 use crate::operation::Operation;
-use crate::write::{Style, Unfit, begin_archive, begin_member, end_archive};
+use crate::write::{Style, begin_archive, begin_member, end_archive};
 use ahead::Ahead;
 pub use choice::{
-    Archived, Choice, HardLinks, HoleSearch, Instead, LeavesAttribute, Links, NewTime, Newer, Operand, OperandDepth,
-    OwnerMap, Rename, Renamed, Sort,
+    Archived, AskedTime, Choice, HardLinks, HoleSearch, Instead, LeavesAttribute, Links, MtimeOf, NewTime, Newer,
+    Operand, OperandDepth, OwnerMap, Rename, Renamed, Sort,
 };
 use codec::byte_buffer::ByteBuffer;
 use codec::error::CodecError;
@@ -30,6 +31,7 @@ use crew::measures::Measures;
 use crew::pipeline::{By, Cut, CutTurn, Executor, OpenLane, Pause, Staffing, Stages, run};
 use crew::tally::Tally;
 use data::Source;
+pub use event::Event;
 use files::{Status, straight};
 use look::Look;
 pub use mode::ModeRule;
@@ -45,86 +47,6 @@ use std::sync::atomic::Ordering;
 use sys::at_offset::write_all_at;
 pub use tags::{Keeps, Tag};
 use walk::{Found, Walk};
-
-/// What is told, in archive order.
-#[derive(Debug)]
-pub enum Event {
-    /// A member that is archived, where somebody wants to see it.
-    Taken {
-        /// Which of the names that were given it is, or is beneath.
-        operand: usize,
-        /// Its name on the disk.
-        path: Vec<u8>,
-        /// It.
-        member: Box<Member>,
-    },
-    /// So many members that are archived, one behind the other.
-    Counted(u64),
-    /// A file that cannot be.
-    NotArchived {
-        /// It.
-        path: Vec<u8>,
-        /// What was tried.
-        operation: Operation,
-        /// Why not.
-        cause: io::Error,
-    },
-    /// A member that the format has no room for.
-    Unfit {
-        /// It.
-        path: Vec<u8>,
-        /// Why.
-        cause: Unfit,
-    },
-    /// A file that was in its directory and is not any more.
-    Vanished {
-        /// It.
-        path: Vec<u8>,
-    },
-    /// A file or directory that changed while it was read.
-    Changed {
-        /// It.
-        path: Vec<u8>,
-    },
-    /// A file that ended before its size: zeros stand for what is missing.
-    Shrank {
-        /// It.
-        path: Vec<u8>,
-        /// How much is missing.
-        missing_bytes: u64,
-    },
-    /// A socket: there is nothing in it to archive.
-    Socket {
-        /// It.
-        path: Vec<u8>,
-    },
-    /// The archive itself.
-    IsTheArchive {
-        /// It.
-        path: Vec<u8>,
-    },
-    /// A directory that is not archived whole, since such a file stands in it.
-    Tagged {
-        /// It.
-        path: Vec<u8>,
-        /// The file's name.
-        tag: Vec<u8>,
-        /// What is archived.
-        keeps: Keeps,
-    },
-    /// So many bytes of the archive, plain, have been laid out and handed on.
-    Reached(u64),
-    /// Of a file with several names not all are archived.
-    MissingLinks {
-        /// One that is.
-        path: Vec<u8>,
-    },
-    /// What was taken off the front of names.
-    MadeRelative {
-        /// `/`, say.
-        removed: Vec<u8>,
-    },
-}
 
 /// Things to tell.
 pub type Told = Vec<Event>;

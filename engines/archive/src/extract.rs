@@ -69,6 +69,13 @@ pub enum Event {
     },
     /// Something about the archive.
     Note(Note),
+    /// A name keeps what is there, as was asked for.
+    Stays {
+        /// It.
+        name: Vec<u8>,
+        /// What was to be there.
+        kind: Kind,
+    },
     /// A member could not be placed.
     NotPlaced {
         /// Its name in the archive.
@@ -390,7 +397,10 @@ impl<'a> Extraction<'a> {
         let mut directories = sink.directories.lock();
         match item.outcome.take() {
             Some(Err(error)) => {
-                let link = (item.member.kind == Kind::HardLink).then(|| item.member.link.clone());
+                let is_link = matches!(item.member.kind, Kind::HardLink | Kind::Symlink);
+                let is_of_link = matches!(error.operation, Operation::Link | Operation::MakeLink);
+                let link =
+                    (is_link && is_of_link || item.member.kind == Kind::HardLink).then(|| item.member.link.clone());
                 (self.on_event)(Event::NotPlaced { name: item.name(), link, error });
             }
             Some(Ok(Placed::Made)) if item.member.kind == Kind::Directory => {
@@ -399,6 +409,9 @@ impl<'a> Extraction<'a> {
                 directories.note(&item.member, item.name.clone(), again);
             }
             Some(Ok(Placed::Made)) => directories.forget(&item.member.path),
+            Some(Ok(Placed::LeftAlone)) if !matches!(item.member.kind, Kind::VolumeLabel | Kind::Continuation) => {
+                (self.on_event)(Event::Stays { name: item.name(), kind: item.member.kind });
+            }
             _ => {}
         }
     }
@@ -412,6 +425,11 @@ impl<'a> Extraction<'a> {
         directories.deepest_first(self.root, open_max, |later, name, directory| {
             let directory = directory.map_err(could_not(Operation::Open));
             let offset = later.header_offset;
+            // A later part of the archive has renamed or removed it.
+            let is_gone = |error: &PlaceError| error.cause.kind() == io::ErrorKind::NotFound;
+            if self.manner.follows_listings && directory.as_ref().is_err_and(is_gone) {
+                return;
+            }
             let restored =
                 directory.and_then(|directory| restore_directory(restore, *umask, &later.member(), directory));
             if let Err(error) = restored {

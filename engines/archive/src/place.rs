@@ -420,7 +420,8 @@ impl<'a> Placer<'a> {
         if let (Ok(one), Ok(other)) = (&there, to.directory().status(name, Follow::No))
             && one.identity() == other.identity()
         {
-            return Ok(Placed::Made);
+            let stays = self.manner.existing == Existing::KeepNewer && is_newer(&other, member);
+            return Ok(if stays { Placed::LeftAlone } else { Placed::Made });
         }
         // A second name of a symbolic link leads elsewhere where it stands deeper or less deep.
         if self.directories.reach() == Reach::BeneathWithoutLinks && there.is_ok_and(|there| there.is_symlink()) {

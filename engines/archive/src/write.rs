@@ -66,12 +66,24 @@ pub enum OtherTimes {
     Told,
 }
 
+/// How long names may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameLimit {
+    /// As many bytes.
+    Bytes(usize),
+    /// A slash must stand where the two fields of a name meet.
+    Split,
+}
+
 /// Why a member cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// The format has no room for it.
     #[error("its {0} does not fit into this format; --format=pax has room")]
     Format(&'static str),
+    /// Nor for its name.
+    #[error("its name does not fit into this format; --format=pax has room")]
+    Name(NameLimit),
     /// No format of ours can say it.
     #[error("a {0} cannot be written")]
     Kind(&'static str),
@@ -180,7 +192,7 @@ fn ustar(member: &Member, target: &mut Vec<u8>) -> Result<(), Unfit> {
     }
     let mut fields = common(member, POSIX_MAGIC, type_flag(member.kind)?);
     if member.path.len() > 100 {
-        let slash = split(&member.path).ok_or(Unfit::Format("name"))?;
+        let slash = split(&member.path).ok_or(Unfit::Name(NameLimit::Split))?;
         fields.text(0, 100, &member.path[slash + 1..]);
         fields.text(345, 155, &member.path[..slash]);
     }
@@ -197,10 +209,12 @@ fn v7(member: &Member, target: &mut Vec<u8>) -> Result<(), Unfit> {
     if member.kind.is_special() {
         return Err(Unfit::Format("kind"));
     }
-    for (name, what) in [(&member.path, "name"), (&member.link, "link")] {
-        if name.len() > 100 {
-            return Err(Unfit::Format(what));
-        }
+    if member.path.len() > 100 {
+        // COMPAT: GNU tar counts the byte behind the name.
+        return Err(Unfit::Name(NameLimit::Bytes(99)));
+    }
+    if member.link.len() > 100 {
+        return Err(Unfit::Format("link"));
     }
     // There was no type for what had no other.
     let flag = if member.kind == Kind::Regular { 0 } else { type_flag(member.kind)? };

@@ -144,7 +144,7 @@ pub fn said(args: &TarArgs) -> Option<&'static dyn Format> {
 }
 
 fn with_program(program: &str, archive: File) -> Result<Way, Failure> {
-    let child = packer::start(packer::command(program)?.arg("-d").stdin(archive).stdout(Stdio::piped()))?;
+    let child = packer::start(program, packer::command(program, " -d")?.stdin(archive).stdout(Stdio::piped()))?;
     Ok(Way::Program(child, program.to_owned()))
 }
 
@@ -244,7 +244,7 @@ impl Opened {
                 let status = child.wait().map_err(told)?;
                 if !status.success() && status.code().is_some() {
                     let message = format!("unpack {}: {program} ended with {status}", self.name);
-                    return Err(Failure::Environment { command: super::NAME, message });
+                    return Err(packer::failed(message, &status));
                 }
                 Ok((done, None))
             }

@@ -26,7 +26,8 @@ pub use writing::WritingArgs;
 /// Members are extracted and files read by as many hands as there are cores; the result is the same for any number of them.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("operation").required(true).args(
-    ["create", "extract", "list", "append", "update", "diff", "concatenate", "delete", "test_label"]))]
+    ["create", "extract", "list", "append", "update", "diff", "concatenate", "delete", "test_label",
+    "show_defaults"]))]
 pub struct TarArgs {
     /// Files to archive; members to extract or list (default: all)
     #[arg(value_name = "NAME")]
@@ -76,8 +77,8 @@ pub struct TarArgs {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub strip_components: usize,
 
-    /// Rename: s/FROM/TO/[g] with text, ^ and $ (no other expressions), links' targets too; flags r s h, R S H choose
-    #[arg(long, visible_alias = "xform", value_name = "RULE", action = ArgAction::Append, hide_short_help = true)]
+    /// Rename members, and where links lead, by sed's s/PATTERN/REPLACEMENT/[gix]; flags r s h, R S H choose which
+    #[arg(long, visible_alias = "xform", value_name = "EXPRESSION", action = ArgAction::Append, hide_short_help = true)]
     pub transform: Vec<String>,
 
     /// How names match.
@@ -202,7 +203,7 @@ pub struct TarArgs {
     pub version: Option<bool>,
 
     /// Print help
-    #[arg(long, action = ArgAction::HelpLong)]
+    #[arg(long, alias = "usage", short_alias = '?', action = ArgAction::HelpLong)]
     pub help: Option<bool>,
 
     /// Hands, priority, memory, plan and report.
@@ -280,6 +281,10 @@ pub struct OperationArgs {
     /// Print the archive's label, or end with 1 if it is none of the names
     #[arg(long, hide_short_help = true)]
     pub test_label: bool,
+
+    /// Print the options that are in force without any
+    #[arg(long, hide_short_help = true)]
+    pub show_defaults: bool,
 }
 
 impl OperationArgs {
@@ -450,13 +455,21 @@ pub struct MetadataArgs {
     #[arg(long, value_name = "MODE", hide_short_help = true)]
     pub mode: Option<String>,
 
-    /// Time to write into the archive: @SECONDS, YYYY-MM-DD [HH:MM[:SS[.N]]] [+HHMM], or that of a file
-    #[arg(long, value_name = "TIME", hide_short_help = true)]
+    /// Time to write into the archive: a date as `date -d` takes it, or that of a file
+    #[arg(long, value_name = "TIME", overrides_with = "set_mtime_command", hide_short_help = true)]
     pub mtime: Option<OsString>,
 
     /// Apply --mtime only to files that are newer
-    #[arg(long, requires = "mtime", hide_short_help = true)]
+    #[arg(long, hide_short_help = true)]
     pub clamp_mtime: bool,
+
+    /// Write the time that COMMAND prints for each file, whose name is its last argument
+    #[arg(long, value_name = "COMMAND", overrides_with = "mtime", hide_short_help = true)]
+    pub set_mtime_command: Option<OsString>,
+
+    /// How that time is written, as strptime(3) takes it
+    #[arg(long, value_name = "FORMAT", hide_short_help = true)]
+    pub set_mtime_format: Option<String>,
 }
 
 /// Metadata that not all file systems have.
@@ -537,9 +550,26 @@ pub struct HabitArgs {
     #[arg(short = 'n', long, alias = "no-seek", hide = true)]
     pub seek: bool,
 
-    /// As above: `host:file` is a file's name here
-    #[arg(long, hide = true)]
+    /// A colon in the archive's name does not make it one on another machine
+    #[arg(long, hide_short_help = true)]
     pub force_local: bool,
+
+    /// Taken for GNU tar's sake: no archive is on another machine
+    #[arg(long, value_name = "COMMAND", hide = true)]
+    pub rmt_command: Option<OsString>,
+
+    /// As above
+    #[arg(long, value_name = "COMMAND", hide = true)]
+    pub rsh_command: Option<OsString>,
+
+    /// Taken for GNU tar's sake: reading changes no times that are archived
+    #[arg(long, value_name = "METHOD", num_args = 0..=1, require_equals = true, default_missing_value = "replace",
+        value_parser = ["replace", "system"], hide_short_help = true)]
+    pub atime_preserve: Option<String>,
+
+    /// Taken for GNU tar's sake: lists have what is chosen
+    #[arg(long, hide = true)]
+    pub show_omitted_dirs: bool,
 
     /// As above
     #[arg(long, alias = "no-delay-directory-restore", hide = true)]

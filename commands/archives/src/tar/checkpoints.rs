@@ -173,6 +173,12 @@ fn action(text: &[u8]) -> Result<Action, Failure> {
     })
 }
 
+/// Holds back what checkpoints wait for. To be called before there is any other thread, which such a signal would end.
+pub fn hold_signals(args: &TarArgs) -> Result<(), Failure> {
+    let waits = args.telling.checkpoint_action.iter().filter_map(|action| action.as_bytes().strip_prefix(b"wait="));
+    waits.map(|name| held(name).map(drop)).collect()
+}
+
 /// The signals that a run may wait for, or print totals at.
 pub fn held(name: &[u8]) -> Result<SignalSet, Failure> {
     let name = name.strip_prefix(b"SIG").unwrap_or(name);

@@ -3,6 +3,7 @@
 
 mod wanted;
 
+use super::transform::{self, TransformRule, renamed_by};
 use super::{TarArgs, create, totals};
 use archive::create::{LeavesAttribute, Renamed};
 use archive::extract::{Choice, Chooser, Event};
@@ -29,7 +30,7 @@ pub struct Chosen {
     means_all: bool,
     /// What was changed before is left out, directories too.
     since: Option<Time>,
-    renames: Vec<Rename>,
+    renames: Vec<TransformRule>,
     naming: Naming,
     owners: Owners,
     quotas: Option<Quotas>,
@@ -49,7 +50,7 @@ impl Chosen {
             wanted: Arc::new(Mutex::new(wanted)),
             excluded,
             since: since.map(|since| create::time(since)).transpose()?,
-            renames: renames(args)?,
+            renames: transform::rules(&args.transform)?,
             naming: Naming {
                 strip_components: args.strip_components,
                 top_level,
@@ -192,18 +193,6 @@ impl Chosen {
 
 fn beneath(directory: &[u8], path: &[u8]) -> Vec<u8> {
     if path.is_empty() { directory.to_vec() } else { [directory, path].join(&b'/') }
-}
-
-/// A name after all rules that are for it, which do not see the slash behind a directory's. What would be left without a name keeps its own.
-fn renamed_by(rules: &[Rename], name: &[u8], what: Renamed) -> Vec<u8> {
-    let rules = rules.iter().filter(|rule| rule.is_for(what));
-    let plain = name.strip_suffix(b"/").filter(|plain| !plain.is_empty()).unwrap_or(name);
-    let mut renamed = rules.fold(plain.to_vec(), |name, rule| rule.apply(&name));
-    if renamed.is_empty() {
-        return name.to_vec();
-    }
-    renamed.extend_from_slice(&name[plain.len()..]);
-    renamed
 }
 
 /// Whether extended attributes are kept at all.
@@ -385,167 +374,7 @@ impl Quotas {
 
 /// Renames as `--transform` says; none where it is not given.
 pub fn renamer(args: &TarArgs) -> Result<Option<Box<archive::create::Rename>>, Failure> {
-    let rules = renames(args)?;
+    let rules = transform::rules(&args.transform)?;
     let rename = move |name: &[u8], what: Renamed| renamed_by(&rules, name, what);
     Ok(if args.transform.is_empty() { None } else { Some(Box::new(rename)) })
-}
-
-/// `s/FROM/TO/`: text, perhaps at the front or at the end only.
-struct Rename {
-    from: Vec<u8>,
-    to: Vec<u8>,
-    at_front: bool,
-    at_end: bool,
-    all: bool,
-    /// Not for these.
-    leaves: Vec<Renamed>,
-}
-
-impl Rename {
-    fn is_for(&self, what: Renamed) -> bool {
-        !self.leaves.contains(&what)
-    }
-
-    fn apply(&self, name: &[u8]) -> Vec<u8> {
-        let mut renamed = Vec::with_capacity(name.len() + self.to.len());
-        let mut at = 0;
-        while at <= name.len() {
-            let here = &name[at..];
-            let fits = here.starts_with(&self.from)
-                && (!self.at_front || at == 0)
-                && (!self.at_end || here.len() == self.from.len());
-            if fits {
-                renamed.extend_from_slice(&self.to);
-                at += self.from.len();
-                if !self.all || self.from.is_empty() {
-                    renamed.extend_from_slice(&name[at..]);
-                    return renamed;
-                }
-            } else {
-                renamed.extend(here.first());
-                at += 1;
-            }
-        }
-        renamed
-    }
-}
-
-/// The rules of `--transform`.
-fn renames(args: &TarArgs) -> Result<Vec<Rename>, Failure> {
-    args.transform.iter().map(|rule| rename(rule)).collect()
-}
-
-fn rename(rule: &str) -> Result<Rename, Failure> {
-    let refused = || super::usage(format!("--transform takes s/TEXT/TEXT/ with ^ and $ here, not '{rule}'"));
-    let mut letters = rule.chars();
-    let (Some('s'), Some(border)) = (letters.next(), letters.next()) else { return Err(refused()) };
-    let (from, rest) = up_to(border, letters.as_str()).ok_or_else(refused)?;
-    let (to, flags) = up_to(border, rest).ok_or_else(refused)?;
-    let at_front = from.starts_with('^');
-    let behind = from.strip_prefix('^').unwrap_or(from);
-    // One behind a backslash is a letter: an even number of these are letters themselves.
-    let is_anchor = |text: &&str| text.bytes().rev().take_while(|&byte| byte == b'\\').count().is_multiple_of(2);
-    let at_end = behind.strip_suffix('$').filter(is_anchor);
-    // A border that a backslash makes an operator of is none here: `s|a\|b|c|` means a or b.
-    let plain_border = if "+?|(){}<>'`".contains(border) || border.is_alphanumeric() { '/' } else { border };
-    let text = at_end.unwrap_or(behind);
-    let text = literal(text, &['*', '[', '.'], &['*', '[', ']', '.', '^', '$', '\\', '/', plain_border]);
-    let to = literal(to, &['&'], &['&', '\\', border]);
-    let (Some(text), Some(to)) = (text, to) else { return Err(refused()) };
-    // COMPAT: without a word all names are changed, also where links lead.
-    let (mut all, mut leaves) = (false, Vec::new());
-    for flag in flags.chars() {
-        match flag {
-            'g' => all = true,
-            'R' => leaves.push(Renamed::Member),
-            'H' => leaves.push(Renamed::HardLink),
-            'S' => leaves.push(Renamed::SymbolicLink),
-            'r' => leaves.retain(|left| *left != Renamed::Member),
-            'h' => leaves.retain(|left| *left != Renamed::HardLink),
-            's' => leaves.retain(|left| *left != Renamed::SymbolicLink),
-            _ => return Err(refused()),
-        }
-    }
-    Ok(Rename { from: text.into_bytes(), to: to.into_bytes(), at_front, at_end: at_end.is_some(), all, leaves })
-}
-
-/// What stands in front of the next border that is not behind a backslash, and what stands behind it.
-fn up_to(border: char, text: &str) -> Option<(&str, &str)> {
-    let mut is_escaped = false;
-    let end = text.find(|letter| {
-        let is_border = letter == border && !is_escaped;
-        is_escaped = letter == '\\' && !is_escaped;
-        is_border
-    })?;
-    Some((&text[..end], &text[end + border.len_utf8()..]))
-}
-
-/// A text without backslashes, each of which stands in front of one of `escaped`; none where a letter means something. What a backslash makes of
-/// another letter (`\+`, `\w`, `\1`), or a plain `+`, which is a plus (POSIX basic expressions), is known by this.
-fn literal(text: &str, special: &[char], escaped: &[char]) -> Option<String> {
-    let (mut plain, mut letters) = (String::with_capacity(text.len()), text.chars());
-    while let Some(letter) = letters.next() {
-        plain.push(match letter {
-            '\\' => letters.next().filter(|next| escaped.contains(next))?,
-            letter if special.contains(&letter) => return None,
-            letter => letter,
-        });
-    }
-    Some(plain)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_rewritten_by_text() {
-        let renamed = |rule: &str, name: &str| {
-            rename(rule).ok().map(|rule| String::from_utf8_lossy(&rule.apply(name.as_bytes())).into_owned())
-        };
-        assert_eq!(renamed("s/^old/new/", "old/old").as_deref(), Some("new/old"));
-        assert_eq!(renamed("s,a,b,g", "banana").as_deref(), Some("bbnbnb"));
-        assert_eq!(renamed("s/a/b/", "banana").as_deref(), Some("bbnana"));
-        assert_eq!(renamed("s/$/.bak/", "x").as_deref(), Some("x.bak"));
-        assert_eq!(renamed("s|^|top/|", "x").as_deref(), Some("top/x"));
-        assert_eq!(renamed("s/\\.c$/.o/", "a.c").as_deref(), Some("a.o"));
-        // What GNU tar makes of each was looked at.
-        for (rule, name, expected) in [
-            ("s/c++/cpp/", "c++", "cpp"),
-            ("s/(a)?|{/x/", "(a)?|{", "x"),
-            ("s/x\\$y/z/", "x$y", "z"),
-            ("s/x\\$/z/", "x$y", "zy"),
-            ("s/x\\\\$/z/", "x\\", "z"),
-            ("s/x$y/z/", "x$y", "z"),
-            ("s/x^y/z/", "x^y", "z"),
-            ("s/^^x/z/", "^x", "z"),
-            ("s/a\\/b/z/", "a/b", "z"),
-            ("s,a/b,c\\,d,", "a/b", "c,d"),
-            ("s|a|b\\|c|", "a", "b|c"),
-            ("s/a/b\\\\c\\&/", "a", "b\\c&"),
-        ] {
-            assert_eq!(renamed(rule, name).as_deref(), Some(expected), "{rule}");
-        }
-        let for_all = |rule: &str| {
-            let rule = rename(rule).expect("a rule");
-            [Renamed::Member, Renamed::HardLink, Renamed::SymbolicLink].map(|what| rule.is_for(what))
-        };
-        assert_eq!(for_all("s/a/b/"), [true, true, true]);
-        assert_eq!(for_all("s/a/b/gS"), [true, true, false]);
-        assert_eq!(for_all("s/a/b/RHSs"), [false, false, true]);
-        for rule in [
-            "s/a*/b/",
-            "s/a/\\1/",
-            "y/a/b/",
-            "s/a/b",
-            "s/a/b/x",
-            "s/a\\+/b/",
-            "s/a\\?/b/",
-            "s/a/b&/",
-            "s+a\\+b+c+",
-            "s|a\\|b|c|",
-        ] {
-            assert!(rename(rule).is_err(), "{rule}");
-        }
-    }
 }

@@ -187,9 +187,12 @@ fn tell(context: &Context, event: Event) -> bool {
             false
         }
         // Nothing is placed.
-        Event::Removed { .. } | Event::Label(_) | Event::Taken { .. } | Event::Note(_) | Event::NotPlaced { .. } => {
-            false
-        }
+        Event::Removed { .. }
+        | Event::Label(_)
+        | Event::Taken { .. }
+        | Event::Note(_)
+        | Event::NotPlaced { .. }
+        | Event::Stays { .. } => false,
     }
 }
 

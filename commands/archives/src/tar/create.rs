@@ -3,6 +3,7 @@
 mod owner_map;
 mod packing;
 mod remove;
+mod set_mtime;
 mod target;
 mod told;
 mod verify;
@@ -11,6 +12,7 @@ use self::packing::packing;
 use self::remove::FilesToRemove;
 use self::target::ArchiveTarget;
 use self::told::CreationTold;
+pub use self::told::tell_of_tag;
 use super::incremental::{self, Increment};
 use super::memory::{self, Fitting};
 use super::messages;
@@ -112,9 +114,12 @@ pub fn run(context: &mut Context, args: &TarArgs, matches: &ArgMatches) -> Resul
     // COMPAT: GNU tar refuses to take options behind the last name for what was meant when it makes or updates an archive, and not when it appends
     // to one.
     let idle = if args.operation.append { &[][..] } else { &args.selection.idle };
+    if !idle.is_empty() && messages::is_called_tar(context) {
+        context.messages.conclusion(&context.program, messages::POSITIONAL);
+    }
     for option in idle {
-        let message = format!("use {option}: no name stands behind it");
-        context.messages.error(&context.program, &message, &[]);
+        let theirs = format!("{option} has no effect");
+        messages::failed(context, &theirs, &format!("use {option}: no name stands behind it"));
     }
     Ok(if idle.is_empty() { outcome } else { FAILED })
 }
@@ -216,7 +221,11 @@ fn archive_format(args: &TarArgs, matches: &ArgMatches) -> Result<Format, Failur
         return Ok(Format::Pax);
     }
     match needs_pax.into_iter().chain(given(&["pax_option"])).next() {
-        Some(id) => Err(usage(format!("--{} is for archives in the pax format alone", id.replace('_', "-")))),
+        Some(id) => {
+            let option = format!("--{}", id.replace('_', "-"));
+            let theirs = format!("{option} can be used only on POSIX archives");
+            Err(messages::usage(&theirs, &format!("{option} is for archives in the pax format alone")))
+        }
         None => Ok(format),
     }
 }
@@ -345,17 +354,21 @@ fn newer(args: &TarArgs) -> Result<Option<Newer>, Failure> {
 
 fn instead(args: &TarArgs) -> Result<Instead, Failure> {
     type Names = (fn(&[u8]) -> Option<u32>, fn(u32) -> Option<Vec<u8>>);
-    let who = |text: &Option<String>, (number_of, name_of): Names| -> Result<Option<(u64, Vec<u8>)>, Failure> {
+    let who = |text: &Option<String>, (number_of, name_of): Names| -> Result<Option<(Option<u64>, Vec<u8>)>, Failure> {
         let Some(text) = text else { return Ok(None) };
-        let refused = || usage(format!("there is no '{text}' here; NAME:NUMBER names any"));
+        let refused = || {
+            let theirs = format!("'{text}': Invalid owner or group ID");
+            messages::usage(&theirs, &format!("'{text}' has no number behind its colon"))
+        };
         match text.split_once(':') {
             Some((name, number)) if !name.is_empty() => {
-                Ok(Some((number.parse().ok().ok_or_else(refused)?, name.into())))
+                Ok(Some((Some(number.parse().ok().ok_or_else(refused)?), name.into())))
             }
             // COMPAT: a number's name is written, too, where it has one here; a colon in front of it changes nothing.
             _ => match text.trim_start_matches(':').parse::<u32>() {
-                Ok(number) => Ok(Some((number.into(), name_of(number).unwrap_or_default()))),
-                Err(_) => Ok(Some((number_of(text.as_bytes()).ok_or_else(refused)?.into(), text.as_bytes().to_vec()))),
+                Ok(number) => Ok(Some((Some(number.into()), name_of(number).unwrap_or_default()))),
+                // COMPAT: a name that there is not here is written with the file's own number.
+                Err(_) => Ok(Some((number_of(text.as_bytes()).map(u64::from), text.as_bytes().to_vec()))),
             },
         }
     };
@@ -371,19 +384,24 @@ fn instead(args: &TarArgs) -> Result<Instead, Failure> {
         owners,
         groups,
         mode: args.metadata.mode.as_ref().map(rule).transpose()?,
-        mtime: args.metadata.mtime.as_deref().map(time).transpose()?.map(new_time),
+        mtime: match set_mtime::asked(args) {
+            Some(asked) => Some(NewTime::Asked(asked)),
+            None => args.metadata.mtime.as_deref().map(time).transpose()?.map(new_time),
+        },
     })
 }
 
-/// A moment, or that of a file.
+/// A moment, or that of a file. COMPAT: a text that begins as a path is one.
 pub fn time(given: &std::ffi::OsStr) -> Result<Time, Failure> {
-    if let Some(time) = given.to_str().and_then(moment::parse) {
+    let is_path = given.as_bytes().starts_with(b"/") || given.as_bytes().starts_with(b".");
+    if let Some(time) = given.to_str().filter(|_| !is_path).and_then(moment::parse) {
         return Ok(time);
     }
     let metadata = std::fs::metadata(given).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            usage(format!("{} is no date (@SECONDS or YYYY-MM-DD [HH:MM[:SS]]) and no file", terminal::quote(given)))
-        }
+        std::io::ErrorKind::NotFound if !is_path => usage(format!(
+            "{} is no date (such as 2020-01-02 03:04 or '2 days ago') and no file",
+            terminal::quote(given)
+        )),
         _ => could_not("take the time of", given, &error),
     })?;
     Ok(Time { seconds: metadata.mtime(), nanoseconds: metadata.mtime_nsec() as u32 })

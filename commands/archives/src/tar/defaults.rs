@@ -3,8 +3,10 @@
 use super::selection::words_of;
 use mh_kit::context::variable;
 use mh_kit::entry::Refusal;
+use mh_kit::failure::{Failure, Outcome};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
+use terminal::{StandardStream, TextOutput};
 
 const VARIABLE: &str = "TAR_OPTIONS";
 
@@ -16,6 +18,15 @@ pub fn refuse() -> Option<Refusal> {
         return refusal("cannot split TAR_OPTIONS: missing closing quote");
     };
     if has_names(words) { refusal("non-option arguments in TAR_OPTIONS") } else { None }
+}
+
+/// `--show-defaults`.
+pub fn show() -> Result<Outcome, Failure> {
+    let mut output = TextOutput::to(StandardStream::Output);
+    let delivered = output.line("--format=posix -f- -b20 --quoting-style=escape").and_then(|_| output.finish());
+    let _reader_may_have_left =
+        delivered.map_err(|error| super::could_not("write to", "standard output".as_ref(), &error))?;
+    Ok(Outcome::Done)
 }
 
 /// The words of the variable.

@@ -10,7 +10,7 @@ use super::index;
 use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
 use super::messages;
-use super::warnings::warn;
+use super::warnings::{Wish, warn};
 use super::words::{LongLines, with_slash};
 use super::{FAILED, TarArgs, Workers, could_not, memory, progress, totals};
 use ::archive::extract::{Choice as Taking, Chooser, Event, Extraction, Feed, extract};
@@ -202,8 +202,8 @@ impl<'a> Teller<'a> {
         match event {
             Event::Taken { name, member } => told.taken(self.context, self.args, &name, &member),
             Event::Removed { path } if self.args.verbose > 0 => {
-                told.lines.flush();
-                self.context.messages.report(&format!("{}: Deleting {}", self.context.program, quoted(&path)));
+                // COMPAT: GNU tar prints it where it lists members.
+                told.lines.line(format!("{}: Deleting {}", self.context.program, quoted(&path)));
             }
             Event::Removed { .. } => {}
             Event::Label(member) => told.shown(self.args, &member.path, &member),
@@ -223,6 +223,7 @@ impl<'a> Teller<'a> {
                 let theirs = messages::of_file(&name, error.operation, link.as_deref(), &theirs_of(&error, why));
                 messages::failed(self.context, &theirs, &ours);
             }
+            Event::Stays { name, kind } => tell_of_existing(self.context, self.args, &name, kind),
             Event::Refused { name, why } => {
                 told.failed += 1;
                 let theirs = format!("{}: {why}", messages::plain(&name));
@@ -321,6 +322,23 @@ pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
             warn(context, args, "unknown-cast", (&theirs, &ours));
             false
         }
+    }
+}
+
+/// Tells of a name that keeps what is there. COMPAT: GNU tar's words and keywords; what is skipped is told to those who hear of every member.
+fn tell_of_existing(context: &Context, args: &TarArgs, name: &[u8], kind: Kind) {
+    let name = name.strip_suffix(b"/").unwrap_or(name);
+    let asks_for_it = args.warning.contains(&Wish::On("existing-file"));
+    match () {
+        () if args.existing.skip_old_files && (args.verbose > 0 || asks_for_it) => {
+            let theirs = format!("{}: skipping existing file", messages::plain(name));
+            warn(context, args, "existing-file", (&theirs, &format!("{} exists, and stays", quoted(name))));
+        }
+        () if args.existing.keep_newer_files && kind != Kind::Directory => {
+            let theirs = format!("Current {} is newer or same age", quoted(name));
+            warn(context, args, "ignore-newer", (&theirs, &format!("{} is not older, and stays", quoted(name))));
+        }
+        () => {}
     }
 }
 

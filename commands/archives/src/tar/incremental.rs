@@ -95,16 +95,18 @@ fn now() -> Time {
 /// Refuses what makes no incremental archive.
 pub fn refuse(args: &TarArgs) -> Result<(), Failure> {
     let operation = &args.operation;
-    if !is_wanted(args) || operation.create || operation.extract || operation.list || operation.diff {
+    // COMPAT: an archive that is put behind another has its listings in it already.
+    let is_known = operation.create || operation.extract || operation.list || operation.diff || operation.concatenate;
+    if !is_wanted(args) || is_known {
         return Ok(());
     }
-    Err(super::usage("-g and -G go with -c, -x, -t and -d".to_owned()))
+    Err(super::usage("-g and -G go with -c, -x, -t, -d and -A".to_owned()))
 }
 
 /// Says of a directory what is notable, where every member is.
-fn tell(context: &Context, args: &TarArgs, keyword: &str, text: &str) {
+fn tell(context: &Context, args: &TarArgs, keyword: &str, words: (&str, &str)) {
     if args.verbose > 0 {
-        super::warnings::warn(context, args, keyword, (text, text));
+        super::warnings::warn(context, args, keyword, words);
     }
 }
 

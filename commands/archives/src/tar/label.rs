@@ -85,7 +85,7 @@ pub fn test(context: &Context, args: &TarArgs) -> Result<Outcome, Failure> {
         return Ok(Outcome::Done);
     }
     if args.verbose > 0 {
-        context.messages.error(&context.program, "match the archive's label: it is another one", &[]);
+        super::messages::failed(context, "Archive label mismatch", "match the archive's label: it is another one");
     }
     Ok(DIFFERENT)
 }

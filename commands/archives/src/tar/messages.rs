@@ -14,6 +14,10 @@ use std::io;
 const AFTER_ERRORS: &str = "Exiting with failure status due to previous errors";
 const AT_ONCE: &str = "Error is not recoverable: exiting now";
 
+/// In front of options behind the last name.
+pub const POSITIONAL: &str = "The following options were used after any non-optional arguments in archive create or update mode.  \
+    These options are positional and affect only arguments that follow them.  Please, rearrange them properly.";
+
 /// Says what failed: `theirs` is GNU tar's line without its name, `ours` goes on after "could not".
 pub fn failed(context: &Context, theirs: &str, ours: &str) {
     match is_called_tar(context) {

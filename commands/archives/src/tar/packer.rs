@@ -2,9 +2,10 @@
 
 use super::{TarArgs, could_not};
 use mh_kit::failure::Failure;
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use sys::signals::as_at_start;
 
 /// The program that packs, or unpacks, where we have no codec that does: by an option, or by the suffix for `-a`.
@@ -42,26 +43,37 @@ pub struct Packer {
     input: File,
 }
 
-/// The program that `-I` names, with its arguments.
-pub fn command(program: &str) -> Result<Command, Failure> {
-    let mut words = program.split_whitespace();
-    let first = words.next().ok_or_else(|| super::usage("-I names no program".to_owned()))?;
-    let mut command = Command::new(first);
-    as_at_start(command.args(words));
+/// What `-I` names, with `more` behind it. COMPAT: a shell reads it.
+pub fn command(program: &str, more: &str) -> Result<Command, Failure> {
+    if program.trim().is_empty() {
+        return Err(super::usage("-I names no program".to_owned()));
+    }
+    let mut command = Command::new("/bin/sh");
+    as_at_start(command.arg("-c").arg(format!("{program}{more}")));
     Ok(command)
 }
 
-/// Starts it.
-pub fn start(command: &mut Command) -> Result<Child, Failure> {
-    let told = command.get_program().to_owned();
+/// Starts it, as messages name it.
+pub fn start(program: &str, command: &mut Command) -> Result<Child, Failure> {
+    let told = OsString::from(program);
     command.spawn().map_err(|error| could_not("start", &told, &error))
+}
+
+/// The failure of a run whose program ended so. COMPAT: GNU tar's words.
+pub fn failed(message: String, status: &ExitStatus) -> Failure {
+    let theirs = match status.code() {
+        Some(code) => format!("Child returned status {code}\nError is not recoverable: exiting now"),
+        None => format!("Child died with {status}\nError is not recoverable: exiting now"),
+    };
+    let ours = Failure::Environment { command: super::NAME, message };
+    Failure::ByName { ours: Box::new(ours), theirs }
 }
 
 impl Packer {
     /// Starts `program`, whose output goes to `output`.
     pub fn start(program: &str, output: &File) -> Result<Self, Failure> {
         let output = output.try_clone().map_err(|error| could_not("start", program.as_ref(), &error))?;
-        let mut child = start(command(program)?.stdin(Stdio::piped()).stdout(output))?;
+        let mut child = start(program, command(program, "")?.stdin(Stdio::piped()).stdout(output))?;
         let input = File::from(OwnedFd::from(child.stdin.take().expect("it was piped")));
         Ok(Self { program: program.to_owned(), child, input })
     }
@@ -80,7 +92,7 @@ impl Packer {
             return Ok(());
         }
         let message = format!("create {archive}: {program} ended with {status}");
-        Err(Failure::Environment { command: super::NAME, message })
+        Err(failed(message, &status))
     }
 
     /// Nothing more is to be packed.

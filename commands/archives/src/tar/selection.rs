@@ -26,6 +26,8 @@ pub struct TypedSelection {
     pub has_list: bool,
     /// Lists with NUL bytes in them that were not said to have them.
     pub lists_with_nul: Vec<PathBuf>,
+    /// Lists that are named while they are read, and the list that names each.
+    pub lists_again: Vec<(PathBuf, PathBuf)>,
 }
 
 /// A step on the way through it.
@@ -233,8 +235,13 @@ impl Reading {
     /// The names, and options, in a list.
     fn list(&mut self, path: &Path) -> Result<(), Failure> {
         self.selection.has_list = true;
-        if self.lists.iter().any(|list| list == path) || self.lists.len() >= DEPTH_MAX {
-            return Err(usage(format!("-T {}: the list is being read already", terminal::quote(path))));
+        if let Some(by) = self.lists.last().filter(|_| self.lists.iter().any(|list| list == path)) {
+            // COMPAT: it is an error, and the rest goes on.
+            self.selection.lists_again.push((path.to_owned(), by.clone()));
+            return Ok(());
+        }
+        if self.lists.len() >= DEPTH_MAX {
+            return Err(usage(format!("-T {}: lists name lists, {DEPTH_MAX} deep", terminal::quote(path))));
         }
         self.lists.push(path.to_owned());
         let bytes = read_list(path)?;

@@ -14,6 +14,7 @@ use mh_kit::failure::{Failure, with_causes};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::thread::JoinHandle;
 
 /// COMPAT: volumes are whole records.
@@ -30,7 +31,7 @@ pub fn refuse(args: &TarArgs) -> Result<(), Failure> {
     let operation = &args.operation;
     if args.packing.use_compress_program.is_some() || super::archive::said(args).is_some() || args.packing.auto_compress
     {
-        return Err(usage("cannot use multi-volume compressed archives".to_owned()));
+        return Err(usage("Cannot use multi-volume compressed archives".to_owned()));
     }
     if !(operation.create || operation.extract || operation.list || operation.diff) {
         return Err(usage("-M goes with -c, -x, -t and -d".to_owned()));
@@ -267,6 +268,11 @@ fn divide(stream: PipeReader, volume: VolumeWriter) -> io::Result<()> {
     io::copy(&mut stream, &mut io::sink()).map(drop)
 }
 
+/// Where a volume is read. COMPAT: `-` is standard input.
+fn place_of(change: &VolumeChange) -> PathBuf {
+    if change.name().as_os_str() == "-" { PathBuf::from("/dev/stdin") } else { change.path() }
+}
+
 /// An archive that is joined of its volumes.
 pub struct JoinedArchive {
     thread: JoinHandle<io::Result<()>>,
@@ -277,7 +283,7 @@ impl JoinedArchive {
     pub fn start(args: &TarArgs) -> Result<(Self, File), Failure> {
         let change = VolumeChange::new(args)?;
         let told = |error: io::Error| super::could_not("open", change.name().as_os_str(), &error);
-        let file = File::open(change.path()).map_err(told)?;
+        let file = File::open(place_of(&change)).map_err(told)?;
         let (reader, writer) = io::pipe().map_err(told)?;
         let volumes = VolumeReader { change, file, ahead: Vec::new(), rest: None };
         let thread = std::thread::spawn(move || join(volumes, writer));
@@ -335,8 +341,10 @@ impl Read for VolumeReader {
 impl VolumeReader {
     fn open(&mut self) -> io::Result<()> {
         let name = self.change.name();
-        let named = |error: &io::Error| io::Error::new(error.kind(), format!("{}: {error}", terminal::quote(name)));
-        self.file = File::open(self.change.path()).map_err(|error| named(&error))?;
+        let named = |error: &io::Error| {
+            io::Error::new(error.kind(), format!("{}: {}", terminal::quote(name), with_causes(error)))
+        };
+        self.file = File::open(place_of(&self.change)).map_err(|error| named(&error))?;
         let begin = read_begin(&mut self.file).map_err(|error| named(&error))?;
         let wanted = self.rest.as_ref().filter(|rest| rest.left > 0);
         let is_next = match (wanted, &begin.rest) {

@@ -243,6 +243,7 @@ fn told((text, code): (String, u8)) -> Failure {
 fn read_all(old: &OldName, wish: &mut Wish, words: Vec<OsString>) -> Result<(), Complaint> {
     let table = old.family.table;
     read(table, wish, old.means.iter().map(OsString::from).collect(), None)?;
+    let is_pigz = matches!(old.name, "pigz" | "unpigz");
     for name in old.family.variables {
         let Some(value) = variable(name).filter(|value| !value.is_empty()) else { continue };
         let words = value.as_bytes().split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
@@ -254,9 +255,12 @@ fn read_all(old: &OldName, wish: &mut Wish, words: Vec<OsString>) -> Result<(), 
         }
         // Options only: what else stands there is no file, and gzip says so.
         let others = std::mem::take(&mut wish.args.files);
-        if let (Some(other), true) = (others.first(), *name == "GZIP") {
+        if let (Some(other), true) = (others.first(), *name == "GZIP" && !is_pigz) {
             let other = name_of(other);
             return Err(Complaint::Uncompressed(format!("{other}: non-option in GZIP environment variable")));
+        }
+        if !others.is_empty() && is_pigz {
+            return Err(Complaint::Uncompressed(format!("cannot provide files in {name} environment variable")));
         }
     }
     read(table, wish, words, None)

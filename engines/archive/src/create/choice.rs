@@ -6,7 +6,7 @@ use super::tags::Tag;
 use crate::member::Time;
 use files::{Identity, Status};
 use std::collections::{HashMap, HashSet};
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 /// The order of names in a directory.
@@ -140,15 +140,15 @@ pub enum HardLinks {
 }
 
 /// Numbers of owners, and the number and name to write instead.
-pub type OwnerMap = HashMap<u32, (u64, Vec<u8>)>;
+pub type OwnerMap = HashMap<u32, (Option<u64>, Vec<u8>)>;
 
 /// What is written instead of what files have.
 #[derive(Clone, Debug, Default)]
 pub struct Instead {
-    /// Owner: number and name.
-    pub owner: Option<(u64, Vec<u8>)>,
+    /// Owner: number and name. Without a number files keep their own.
+    pub owner: Option<(Option<u64>, Vec<u8>)>,
     /// Group: number and name.
-    pub group: Option<(u64, Vec<u8>)>,
+    pub group: Option<(Option<u64>, Vec<u8>)>,
     /// The same for owners that are named here; they come first.
     pub owners: OwnerMap,
     /// The same for groups.
@@ -178,22 +178,28 @@ impl Newer {
     }
 }
 
+/// Finds the time to write for a file, by a directory and its name from there; an error says why there is none.
+pub type MtimeOf = dyn Fn(BorrowedFd<'_>, &[u8]) -> Result<Time, String> + Send + Sync;
+
+/// What finds it.
+#[derive(Clone)]
+pub struct AskedTime(pub Arc<MtimeOf>);
+
+impl std::fmt::Debug for AskedTime {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("AskedTime")
+    }
+}
+
 /// What becomes of times of the last change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum NewTime {
     /// All are this.
     Always(Time),
     /// Later ones are this: `--clamp-mtime`.
     AtMost(Time),
-}
-
-impl NewTime {
-    pub(super) fn of(self, found: Time) -> Time {
-        match self {
-            Self::Always(time) => time,
-            Self::AtMost(time) => found.min(time),
-        }
-    }
+    /// Each has its own: `--set-mtime-command`.
+    Asked(AskedTime),
 }
 
 /// A name that was given, and where it is to be found.

@@ -2,18 +2,18 @@
 //! seen at their names (`look`, which hands without other work do ahead). What depends on what was archived before is here.
 
 use super::ahead::{Ahead, Batch, Listing, Place};
-use super::choice::{Choice, HardLinks, Links, Operand, OperandDepth, Renamed};
+use super::choice::{AskedTime, Choice, HardLinks, Links, NewTime, Operand, OperandDepth, Renamed};
 use super::look::{At, Failed, Inside, Look, Looked, Opened, Seen, Thing, When};
 use super::scope::Scope;
 use super::tags::Keeps;
 use super::{Event, Source as FileData, Told};
-use crate::member::{Attribute, AttributeName, Device, Kind, Member};
+use crate::member::{Attribute, AttributeName, Device, Kind, Member, Time};
 use crate::operation::Operation;
 use crew::pipeline::CutTurn;
 use files::{Directory, Identity, Moment, Status};
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 /// A directory that is being gone through.
@@ -61,8 +61,8 @@ pub struct Walk<'a> {
     choice: &'a Choice,
     look: Look<'a>,
     operands: std::iter::Enumerate<std::vec::IntoIter<Operand>>,
-    /// The one that was taken last, and what is to be said of what is in it.
-    operand: usize,
+    /// The one that was taken last, where its name counts from, and what is to be said of what is in it.
+    operand: (usize, Option<Arc<OwnedFd>>),
     listing: Option<Vec<u8>>,
     levels: Vec<Level>,
     /// The name of the deepest level, with a slash.
@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
             choice,
             look: Look { choice, ahead },
             operands: operands.into_iter().enumerate(),
-            operand: 0,
+            operand: (0, None),
             listing: None,
             levels: Vec::new(),
             path: Vec::new(),
@@ -121,14 +121,14 @@ impl<'a> Walk<'a> {
             } else {
                 let (number, Operand { directory, name, depth, scope, listing }) = self.operands.next()?;
                 self.listing = listing;
-                self.operand = number;
+                self.operand = (number, Some(Arc::clone(&directory)));
                 let directory = Directory::of(&directory);
                 let place = Place { directory, path: b"", device: None, scope: &scope, order: &[] };
                 (self.look.at(&At { place: &place, name: &name, index: 0, is_file: false, depth }, When::Now), 0)
             };
             let Some(Looked { path, seen, .. }) = looked else { continue };
             match seen.and_then(|seen| self.take(&path, index, seen, tell)) {
-                Ok(Some((member, data))) => return Some(Found { operand: self.operand, path, member, data }),
+                Ok(Some((member, data))) => return Some(Found { operand: self.operand.0, path, member, data }),
                 Ok(None) => {}
                 // The directory had it; who names what is not there has made a mistake.
                 Err((_, cause)) if !self.levels.is_empty() && cause.kind() == io::ErrorKind::NotFound => {
@@ -274,7 +274,6 @@ impl<'a> Walk<'a> {
         tell: &mut Told,
     ) -> Member {
         let instead = &self.choice.instead;
-        let mtime = status.changed_at();
         let mut member = Member {
             path: self.stored_name(path, kind, tell),
             kind,
@@ -284,7 +283,7 @@ impl<'a> Walk<'a> {
             },
             uid: status.user().into(),
             gid: status.group().into(),
-            mtime: instead.mtime.map_or(mtime, |new| new.of(mtime)),
+            mtime: self.mtime(status, path, tell),
             atime: Some(status.read_at()),
             ctime: Some(status.status_changed_at()),
             attributes,
@@ -307,11 +306,28 @@ impl<'a> Walk<'a> {
             [(owner, &mut member.uid, &mut member.owner), (group, &mut member.gid, &mut member.group)]
         {
             if let Some((given, called)) = instead {
-                *number = *given;
+                *number = given.unwrap_or(*number);
                 *name = if self.choice.numeric { Vec::new() } else { called.clone() };
             }
         }
         member
+    }
+
+    /// When it was changed, or what is to be said of that.
+    fn mtime(&self, status: &Status, path: &[u8], tell: &mut Told) -> Time {
+        let found = status.changed_at();
+        match &self.choice.instead.mtime {
+            None => found,
+            Some(NewTime::Always(time)) => *time,
+            Some(NewTime::AtMost(time)) => found.min(*time),
+            Some(NewTime::Asked(AskedTime(ask))) => {
+                let asked = self.operand.1.as_ref().map_or(Ok(found), |directory| ask(directory.as_fd(), path));
+                asked.unwrap_or_else(|why| {
+                    tell.push(Event::NoTime { path: path.to_vec(), why });
+                    found
+                })
+            }
+        }
     }
 
     /// The name in the archive: nothing in front that leads out of where it will be extracted.

@@ -91,6 +91,7 @@ fn extract_into(place: &Path, archive: &[u8], from: From, width: usize, existing
     let told = Mutex::new(Vec::new());
     let on_event = |event: Event| {
         let line = match event {
+            Event::Stays { name, .. } => format!("stays {}", String::from_utf8_lossy(&name)),
             Event::Removed { path } => format!("removed {}", String::from_utf8_lossy(&path)),
             Event::Label(label) => format!("label {}", label.name()),
             Event::Taken { name, .. } => String::from_utf8_lossy(&name).into_owned(),

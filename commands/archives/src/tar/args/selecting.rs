@@ -75,7 +75,7 @@ pub struct ChoiceArgs {
     pub directory: Vec<PathBuf>,
 
     /// Archive FILE, even if its name begins with a dash
-    #[arg(long, value_name = "FILE", action = ArgAction::Append, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", action = ArgAction::Append, allow_hyphen_values = true, hide_short_help = true)]
     pub add_file: Vec<OsString>,
 
     /// Take names from FILE, one a line, and options from lines that begin with a dash; - is standard input

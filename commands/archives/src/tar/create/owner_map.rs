@@ -1,8 +1,10 @@
 //! `--owner-map` and `--group-map`: owners to write instead of those that files have. COMPAT: GNU tar's files.
 
+use super::super::selection::words_of;
 use super::super::{TarArgs, read_list, usage};
 use archive::create::OwnerMap;
 use mh_kit::failure::Failure;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Asks the machine for the number of a name.
@@ -26,11 +28,12 @@ fn read(path: &Path, bytes: &[u8], (number_of, name_of): (NumberOf, NameOf)) -> 
     let mut map = OwnerMap::default();
     for (at, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         let line = line.split(|&byte| byte == b'#').next().unwrap_or_default();
-        let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
         let wrong = |why: &str| usage(format!("{}:{}: {why}", path.display(), at + 1));
+        // COMPAT: quotes keep blanks in names.
+        let words = words_of(line).ok_or_else(|| wrong("a quote is not closed"))?;
         let [old, new] = match words.as_slice() {
             [] => continue,
-            [old, new] => [*old, *new],
+            [old, new] => [old.as_bytes(), new.as_bytes()],
             _ => return Err(wrong("a line has an owner and the one to write instead")),
         };
         let old = number(old).or_else(|| number_of(old)).ok_or_else(|| wrong("there is no owner of this name"))?;
@@ -45,7 +48,7 @@ fn read(path: &Path, bytes: &[u8], (number_of, name_of): (NumberOf, NameOf)) -> 
             },
         };
         // COMPAT: a name that there is not here keeps the number.
-        map.insert(old, (u64::from(new_number.unwrap_or(old)), name));
+        map.insert(old, (new_number.map(u64::from), name));
     }
     Ok(map)
 }
@@ -67,10 +70,11 @@ mod tests {
     fn lines_say_who_is_written_instead_of_whom() {
         let ask: (NumberOf, NameOf) =
             (|name| (name == b"joe").then_some(7), |number| (number == 8).then(|| b"ann".to_vec()));
-        let text = b"# who\n+1 a:5\njoe +8 # him\n\n2 joe\n3 nobody\n";
+        let text = b"# who\n+1 a:5\njoe +8 # him\n4 \"a b:9\"\n\n2 joe\n3 nobody\n";
         let map = read(Path::new("m"), text, ask).expect("a map");
-        let found = [1, 7, 2, 3].map(|old| map.get(&old).cloned().expect("it is there"));
-        assert_eq!(found, [(5, b"a".to_vec()), (8, b"ann".to_vec()), (7, b"joe".to_vec()), (3, b"nobody".to_vec())]);
+        let found = [1, 7, 2, 3, 4].map(|old| map.get(&old).cloned().expect("it is there"));
+        let expected = [(Some(5), "a"), (Some(8), "ann"), (Some(7), "joe"), (None, "nobody"), (Some(9), "a b")];
+        assert_eq!(found, expected.map(|(number, name)| (number, name.as_bytes().to_vec())));
         for wrong in ["a", "a b c", "nobody x", "1 a:b"] {
             assert!(read(Path::new("m"), wrong.as_bytes(), ask).is_err(), "{wrong}");
         }

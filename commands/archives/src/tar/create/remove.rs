@@ -4,12 +4,24 @@
 use super::super::list::quoted;
 use archive::create::Operand;
 use archive::member::{Kind, Member};
-use files::Directory;
+use files::{Directory, how};
 use mh_kit::context::Context;
 use mh_kit::failure::with_causes;
 use std::collections::HashSet;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+
+/// Removes a directory, `.` by the name that it has where it lies.
+fn remove_directory(directory: Directory<'_>, path: &[u8]) -> io::Result<()> {
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    let Some(above) = path.strip_suffix(b".").filter(|above| above.is_empty() || above.ends_with(b"/")) else {
+        return directory.remove_directory(path);
+    };
+    let above = if above.is_empty() { b"." } else { above };
+    let real = files::path_of(&directory.open(above, how::DIRECTORY, 0)?)?;
+    Directory::here().remove_directory(&real)
+}
 
 /// What is to be removed. LIMIT: a name of each member is kept until the archive is complete.
 #[derive(Default)]
@@ -44,12 +56,12 @@ impl FilesToRemove {
             }
             let directory = Directory::of(&self.directories[*operand]);
             let removed = match kind {
-                Kind::Directory => directory.remove_directory(path),
+                Kind::Directory => remove_directory(directory, path),
                 _ => directory.unlink(path),
             };
             let Err(error) = removed else { continue };
             // COMPAT: what is gone already was to go.
-            if error.kind() == std::io::ErrorKind::NotFound {
+            if error.kind() == io::ErrorKind::NotFound {
                 continue;
             }
             failed += 1;

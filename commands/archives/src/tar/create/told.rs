@@ -8,8 +8,9 @@ use super::super::messages::{failed, made_relative, of_file, plain};
 use super::super::warnings::warn;
 use super::super::words::{LongLines, with_slash};
 use super::remove::FilesToRemove;
-use archive::create::{Event, Keeps};
-use archive::member::Member;
+use archive::create::{Event, Keeps, Tag};
+use archive::member::{Kind, Member};
+use archive::write::{NameLimit, Unfit};
 use mh_kit::context::Context;
 use mh_kit::failure::{Failure, with_causes};
 use mh_kit::report::counted;
@@ -58,13 +59,31 @@ impl CreationTold {
                 self.keep(&path);
                 self.failed += u64::from(!args.ignore_failed_read);
                 let why = with_causes(&cause);
-                let ours = format!("archive {}: cannot {operation}: {why}", quoted(&path));
-                failed(context, &of_file(&path, operation, None, &why), &ours);
+                let theirs = of_file(&path, operation, None, &why);
+                if args.ignore_failed_read {
+                    let theirs = theirs.replacen(": Cannot", ": Warning: Cannot", 1);
+                    let ours = format!("{} is left out: cannot {operation}: {why}", quoted(&path));
+                    return warn(context, args, "failed-read", (&theirs, &ours));
+                }
+                failed(context, &theirs, &format!("archive {}: cannot {operation}: {why}", quoted(&path)));
             }
             Event::Unfit { path, cause } => {
                 self.failed += 1;
-                let theirs = format!("{}: {cause}", plain(&path));
+                let theirs = match cause {
+                    Unfit::Name(NameLimit::Split) => "file name is too long (cannot be split); not dumped".to_owned(),
+                    Unfit::Name(NameLimit::Bytes(most)) => format!("file name is too long (max {most}); not dumped"),
+                    _ => cause.to_string(),
+                };
+                let theirs = format!("{}: {theirs}", plain(&path));
                 failed(context, &theirs, &format!("archive {}: {cause}", quoted(&path)));
+            }
+            Event::NoTime { path, why } => {
+                self.failed += 1;
+                failed(
+                    context,
+                    &format!("{}: {why}", plain(&path)),
+                    &format!("find the time of {}: {why}", quoted(&path)),
+                );
             }
             Event::MadeRelative { removed } => {
                 made_relative(context, &removed);
@@ -109,19 +128,7 @@ impl CreationTold {
                 warn(context, args, "ignore-archive", (&theirs, &ours));
             }
             Event::Tagged { path, tag, keeps } => {
-                let (theirs, kept) = match keeps {
-                    Keeps::All => return,
-                    Keeps::DirectoryAndTag => ("contents not dumped", "only the tag is archived"),
-                    Keeps::Directory => ("contents not dumped", "only the directory is archived"),
-                    Keeps::Nothing => ("directory not dumped", "left out"),
-                };
-                // COMPAT: it was asked for; only who wants to hear of every member hears of it.
-                if args.verbose > 0 {
-                    let (name, tag_name) = (plain(&path), plain(&tag));
-                    let theirs = format!("{name}: contains a cache directory tag {tag_name}; {theirs}");
-                    let ours = format!("{} holds {}: {kept}", quoted(&path), quoted(&tag));
-                    warn(context, args, "cachedir", (&theirs, &ours));
-                }
+                tell_of_tag(context, args, &path, &Tag { name: tag, signature: b"", keeps });
             }
             // Told by `tell`.
             Event::Taken { .. }
@@ -130,6 +137,7 @@ impl CreationTold {
             | Event::MissingLinks { .. }
             | Event::NotArchived { .. }
             | Event::Unfit { .. }
+            | Event::NoTime { .. }
             | Event::MadeRelative { .. } => {}
         }
     }
@@ -164,4 +172,22 @@ impl CreationTold {
             _ => self.lines.line(self.long.line(&name, member)),
         }
     }
+}
+
+/// Tells of a directory that is not archived whole for a file in it. COMPAT: it was asked for; only who hears of every member hears of it.
+pub fn tell_of_tag(context: &Context, args: &TarArgs, path: &[u8], tag: &Tag) {
+    let (theirs, kept) = match tag.keeps {
+        Keeps::All => return,
+        Keeps::DirectoryAndTag => ("contents not dumped", "only the tag is archived"),
+        Keeps::Directory => ("contents not dumped", "only the directory is archived"),
+        Keeps::Nothing => ("directory not dumped", "left out"),
+    };
+    if args.verbose == 0 {
+        return;
+    }
+    let slash =
+        if super::super::incremental::is_wanted(args) { path.into() } else { with_slash(path, Kind::Directory) };
+    let theirs = format!("{}: contains a cache directory tag {}; {theirs}", plain(&slash), plain(&tag.name));
+    let ours = format!("{} holds {}: {kept}", quoted(path), quoted(&tag.name));
+    warn(context, args, "cachedir", (&theirs, &ours));
 }

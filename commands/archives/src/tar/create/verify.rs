@@ -13,10 +13,10 @@ pub fn refuse(args: &TarArgs, is_packed: bool) -> Result<(), Failure> {
         return Ok(());
     }
     if is_packed {
-        return Err(usage("cannot verify compressed archives".to_owned()));
+        return Err(usage("Cannot verify compressed archives".to_owned()));
     }
     if args.archive().is_none_or(|path| path == Path::new("-")) {
-        return Err(usage("cannot verify stdin/stdout archive".to_owned()));
+        return Err(usage("Cannot verify stdin/stdout archive".to_owned()));
     }
     // Members do not say which of several directories they are from.
     let steps = &args.selection.steps;

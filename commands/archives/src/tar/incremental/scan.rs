@@ -1,10 +1,13 @@
 //! Goes through directories and decides what of each is archived: by the state that was noted before, or all of it.
 
 use super::super::TarArgs;
+use super::super::create::tell_of_tag;
 use super::super::list::quoted;
+use super::super::messages::plain;
 use super::snapshot::{DirectoriesSnapshot, KnownDirectory};
 use super::{beside, complain, tell};
 use archive::create::{Choice, Keeps, Links, Operand};
+use archive::member::Time;
 use archive::place::listing::records;
 use files::{Directory, FileType, Follow, Identity, Status, how, list_buffer, list_some};
 use mh_kit::context::Context;
@@ -80,6 +83,7 @@ impl<'a> Scan<'a> {
                 self.directory(&operand, operand.name.clone(), &status, device);
                 self.say_renames(at);
             }
+            Ok(status) if self.old.is_some_and(|old| is_older(&status, old.time)) => {}
             // What is no directory, or cannot be looked at, is the archive's own business.
             _ => self.scanned.operands.push(operand),
         }
@@ -104,7 +108,9 @@ impl<'a> Scan<'a> {
         // The NUL at the end.
         listing.pop();
         while !left.is_empty() {
-            let is_free = |(_, to): &(Vec<u8>, Vec<u8>)| !left.iter().any(|(from, _)| from == to);
+            // Nor before the directory that it lies in has got its name.
+            let is_free =
+                |(own, to): &(Vec<u8>, Vec<u8>)| !left.iter().any(|(from, above)| from == to || is_beneath(own, above));
             match left.iter().position(is_free) {
                 Some(next) => {
                     let (from, to) = left.remove(next);
@@ -140,6 +146,9 @@ impl<'a> Scan<'a> {
         let (children, known) = self.compare(&name, status, is_on_nfs);
         let stays_out = self.choice.stays_on_device && status.identity().device != device_above;
         let tag = self.choice.tags.iter().find(|tag| tag.is_in(Directory::of(&directory)));
+        if let Some(tag) = tag {
+            tell_of_tag(self.context, self.args, &name, tag);
+        }
         if tag.is_some_and(|tag| tag.keeps == Keeps::Nothing) {
             return;
         }
@@ -198,7 +207,7 @@ impl<'a> Scan<'a> {
             return b'D';
         }
         let since = self.old.map(|old| old.time).filter(|_| children == Children::Changed && was_there);
-        let is_old = since.is_some_and(|since| status.changed_at() < since && status.status_changed_at() < since);
+        let is_old = since.is_some_and(|since| is_older(&status, since));
         let is_left = self.choice.never.contains(&status.identity()) || is_old;
         if is_left { b'N' } else { b'Y' }
     }
@@ -210,7 +219,10 @@ impl<'a> Scan<'a> {
             device: if checks_device { status.identity().device } else { 0 },
             inode: status.identity().inode,
         };
-        let (shown, name) = (quoted(trimmed(name)), trimmed(name));
+        let name = trimmed(name);
+        let say = |keyword, what: &dyn Fn(fn(&[u8]) -> String) -> String| {
+            tell(self.context, self.args, keyword, (&what(plain), &what(quoted)));
+        };
         // As it was called then.
         let then = self.name_before(name);
         let by_name = self.by_name.get(&then).copied();
@@ -222,35 +234,47 @@ impl<'a> Scan<'a> {
         }
         match self.by_identity.get(&identity).copied() {
             Some(known) => {
+                // COMPAT: quotes around the second name alone.
                 let from = quoted(&known.name);
-                tell(
-                    self.context,
-                    self.args,
-                    "rename-directory",
-                    &format!("{shown}: Directory has been renamed from {from}"),
-                );
-                self.renames.push((known.name.clone(), name.to_vec()));
+                say("rename-directory", &|shown| format!("{}: Directory has been renamed from {from}", shown(name)));
+                // COMPAT: by the name that it has when those above it have theirs.
+                self.renames.push((self.name_by_now(&known.name), name.to_vec()));
                 (Children::Changed, Some(known))
             }
             None if by_name.is_some() => {
-                tell(self.context, self.args, "rename-directory", &format!("{shown}: Directory has been renamed"));
+                say("rename-directory", &|shown| format!("{}: Directory has been renamed", shown(name)));
                 (Children::All, None)
             }
             None => {
-                tell(self.context, self.args, "new-directory", &format!("{shown}: Directory is new"));
+                say("new-directory", &|shown| format!("{}: Directory is new", shown(name)));
                 (Children::All, None)
             }
         }
     }
 
+    /// An old name of a directory when those above it have been renamed.
+    fn name_by_now(&self, name: &[u8]) -> Vec<u8> {
+        self.renames.iter().fold(name.to_vec(), |name, (from, to)| match is_beneath(&name, from) {
+            true => [to.as_slice(), &name[from.len()..]].concat(),
+            false => name,
+        })
+    }
+
     /// The name of a directory before one above it was renamed.
     fn name_before(&self, name: &[u8]) -> Vec<u8> {
-        let renamed = self.renames.iter().rev().find_map(|(from, to)| {
-            let rest = name.strip_prefix(to.as_slice()).filter(|rest| rest.starts_with(b"/"))?;
-            Some([from.as_slice(), rest].concat())
-        });
-        renamed.unwrap_or_else(|| name.to_vec())
+        self.renames.iter().rev().fold(name.to_vec(), |name, (from, to)| match is_beneath(&name, to) {
+            true => [from.as_slice(), &name[to.len()..]].concat(),
+            false => name,
+        })
     }
+}
+
+fn is_older(status: &Status, since: Time) -> bool {
+    status.changed_at() < since && status.status_changed_at() < since
+}
+
+fn is_beneath(name: &[u8], directory: &[u8]) -> bool {
+    name.strip_prefix(directory).is_some_and(|rest| rest.starts_with(b"/"))
 }
 
 fn trimmed(name: &[u8]) -> &[u8] {

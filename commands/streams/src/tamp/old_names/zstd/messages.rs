@@ -21,7 +21,12 @@ pub(super) fn voice(_manners: &Manners, event: &Event<'_>) -> Said {
                 Way::Compress => {
                     let share = percentage(after, before);
                     let output = output_of(output, "/*stdout*\\");
-                    format!("{name:<20} :{share}   ({} => {}, {output}) ", human(before), human(after))
+                    // COMPAT: units have four places in sums alone.
+                    let [before, after] = [before, after].map(|bytes| {
+                        let (number, unit) = scaled(bytes);
+                        format!("{number:>6}{unit}")
+                    });
+                    format!("{name:<20} :{share}   ({before} => {after}, {output}) ")
                 }
                 Way::Decompress | Way::Test => format!("{name:<20}: {after} bytes "),
             };
@@ -33,7 +38,8 @@ pub(super) fn voice(_manners: &Manners, event: &Event<'_>) -> Said {
             let text = match way {
                 Way::Compress => {
                     let share = percentage(after, before);
-                    format!("{done:>3} files compressed :{share} ({} => {})", human(before), human(after))
+                    let share = share.trim_start();
+                    format!("{done:>3} files compressed : {share} ({} => {})", human(before), human(after))
                 }
                 Way::Decompress | Way::Test => format!("{done} files decompressed : {after:>6} bytes total "),
             };
