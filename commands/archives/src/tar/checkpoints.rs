@@ -175,8 +175,8 @@ fn action(text: &[u8]) -> Result<Action, Failure> {
 
 /// Holds back what checkpoints wait for. To be called before there is any other thread, which such a signal would end.
 pub fn hold_signals(args: &TarArgs) -> Result<(), Failure> {
-    let waits = args.telling.checkpoint_action.iter().filter_map(|action| action.as_bytes().strip_prefix(b"wait="));
-    waits.map(|name| held(name).map(drop)).collect()
+    let mut waits = args.telling.checkpoint_action.iter().filter_map(|action| action.as_bytes().strip_prefix(b"wait="));
+    waits.try_for_each(|name| held(name).map(drop))
 }
 
 /// The signals that a run may wait for, or print totals at.

@@ -353,8 +353,9 @@ fn newer(args: &TarArgs) -> Result<Option<Newer>, Failure> {
 }
 
 fn instead(args: &TarArgs) -> Result<Instead, Failure> {
+    type Owner = (Option<u64>, Vec<u8>);
     type Names = (fn(&[u8]) -> Option<u32>, fn(u32) -> Option<Vec<u8>>);
-    let who = |text: &Option<String>, (number_of, name_of): Names| -> Result<Option<(Option<u64>, Vec<u8>)>, Failure> {
+    let who = |text: &Option<String>, (number_of, name_of): Names| -> Result<Option<Owner>, Failure> {
         let Some(text) = text else { return Ok(None) };
         let refused = || {
             let theirs = format!("'{text}': Invalid owner or group ID");
