@@ -60,9 +60,13 @@ fn lists_have_names_and_options() {
     assert_eq!(of("-C\nb\\\\\n", &["--verbatim-files-from"]), ["-C asr0", "b\\\\ asr0"]);
     assert_eq!(of("a\0-b\0", &["--null"]), ["a asr0", "-b asr0"]);
     assert_eq!(of("a\0b\n", &[]), ["a asr0", "b\n asr0"]);
-    for wrong in ["--zork\n", "-C 'd\n", "-C d x\n", &format!("-T {}\n", list.display())] {
+    for wrong in ["--zork\n", "-C 'd\n", "-C d x\n"] {
         std::fs::write(&list, wrong).expect("a list");
         let matches = crate::tar::command().get_matches_from(["tar", "-c", "-T", list.to_str().expect("text")]);
         assert!(TypedSelection::of(&matches).is_err(), "{wrong}");
     }
+    std::fs::write(&list, format!("-T {}\nb\n", list.display())).expect("a list");
+    let matches = crate::tar::command().get_matches_from(["tar", "-c", "-T", list.to_str().expect("text")]);
+    let selection = TypedSelection::of(&matches).unwrap_or_else(|_| panic!("the rest goes on"));
+    assert_eq!((selection.lists_again.len(), selection.names()), (1, vec![b"b".to_vec()]));
 }
