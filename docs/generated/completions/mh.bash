@@ -293,7 +293,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__cp)
-            opts="-a -r -d -p -P -L -H -f -i -n -u -v -x -t -T -l -s -b -S -Z -j -h -V --archive --recursive --preserve --no-preserve --no-dereference --dereference --force --interactive --no-clobber --update --verbose --debug --one-file-system --target-directory --no-target-directory --link --symbolic-link --attributes-only --copy-contents --reflink --sparse --parents --backup --suffix --remove-destination --strip-trailing-slashes --verify --skip-same --resume --fsync --dry-run --on --nodes --cores --time --engine-args --spool --plan-only --no-verify --range --priority --weight --explain --report --hands --help --version"
+            opts="-a -r -d -p -P -L -H -f -i -n -u -v -x -t -T -l -s -b -S -Z -j -h -V --archive --recursive --preserve --no-preserve --no-dereference --dereference --force --interactive --no-clobber --update --verbose --debug --one-file-system --target-directory --no-target-directory --link --symbolic-link --attributes-only --copy-contents --reflink --sparse --parents --backup --suffix --remove-destination --strip-trailing-slashes --verify --digest --skip-same --resume --fsync --dry-run --on --nodes --cores --time --engine-args --spool --plan-only --no-verify --range --priority --weight --explain --report --hands --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -337,6 +337,10 @@ _mh() {
                     ;;
                 --verify)
                     COMPREPLY=($(compgen -W "bytes blake3" -- "${cur}"))
+                    return 0
+                    ;;
+                --digest)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --skip-same)
@@ -549,7 +553,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__db__subcmd__dump)
-            opts="-f -F -Z -j -q -n -N -t -T -e -s -a -b -B -C -c -O -x -d -p -U -W -w -h --file --format --compress --connections --jobs --explain --report --quiet --priority --weight --schema --exclude-schema --table --exclude-table --table-and-children --exclude-table-and-children --exclude-table-data --exclude-table-data-and-children --extension --strict-names --schema-only --data-only --blobs --large-objects --no-blobs --no-large-objects --section --no-comments --no-publications --no-security-labels --no-subscriptions --no-tablespaces --no-toast-compression --no-unlogged-table-data --create --clean --if-exists --no-owner --no-acl --no-privileges --load-via-partition-root --disable-triggers --role --enable-row-security --serializable-deferrable --lock-wait-timeout --lock --skip-definer --skip-triggers --skip-routines --skip-events --database --dbname --pg --mysql --mariadb --host --port --user --username --password --no-password --help"
+            opts="-f -F -Z -j -q -n -N -t -T -e -s -a -b -B -C -c -O -x -d -p -U -W -w -h --file --format --compress --connections --jobs --verify --explain --report --quiet --priority --weight --schema --exclude-schema --table --exclude-table --table-and-children --exclude-table-and-children --exclude-table-data --exclude-table-data-and-children --extension --strict-names --schema-only --data-only --blobs --large-objects --no-blobs --no-large-objects --section --no-comments --no-publications --no-security-labels --no-subscriptions --no-tablespaces --no-toast-compression --no-unlogged-table-data --create --clean --if-exists --no-owner --no-acl --no-privileges --load-via-partition-root --disable-triggers --role --enable-row-security --serializable-deferrable --lock-wait-timeout --lock --skip-definer --skip-triggers --skip-routines --skip-events --database --dbname --pg --mysql --mariadb --host --port --user --username --password --no-password --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -564,11 +568,11 @@ _mh() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "directory" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 -F)
-                    COMPREPLY=($(compgen -W "directory" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --compress)
@@ -1981,12 +1985,20 @@ _mh() {
             return 0
             ;;
         mh__subcmd__sysstat)
-            opts="-d -l -h --plain --once --header --record --keep --replay --hosts --fleet --alone --daemon --no-answer --port --interface --program --web --metrics --json --csv --colour --color --long --help key enroll pair"
+            opts="-n -d -l -h --count --plain --once --header --record --keep --replay --hosts --fleet --alone --daemon --no-answer --port --interface --program --web --metrics --json --csv --colour --color --long --help key enroll pair"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --count)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --record)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2305,7 +2317,7 @@ _mh() {
             return 0
             ;;
         mh__subcmd__tar)
-            opts="-c -x -t -r -u -d -A -f -M -L -F -v -z -j -J -Z -a -I -p -k -U -C -T -X -N -0 -O -K -h -P -m -o -H -S -g -G -i -W -l -V --create --get --extract --list --append --update --compare --diff --catenate --concatenate --delete --test-label --file --multi-volume --tape-length --new-volume-script --info-script --volno-file --verbose --gunzip --gzip --bzip2 --xz --zstd --lz4 --lzma --lzip --lzop --compress --auto-compress --use-compress-program --level --same-permissions --preserve-permissions --no-same-permissions --keep-old-files --skip-old-files --keep-newer-files --overwrite --no-overwrite-dir --unlink-first --backup --suffix --recursive-unlink --keep-directory-symlink --directory --add-file --files-from --exclude --exclude-from --exclude-vcs --exclude-backups --after-date --newer --newer-mtime --recursion --no-recursion --exclude-caches --exclude-caches-under --exclude-caches-all --exclude-tag --exclude-tag-under --exclude-tag-all --exclude-ignore --exclude-ignore-recursive --exclude-vcs-ignores --strip-components --xform --transform --wildcards --no-wildcards --anchored --no-anchored --ignore-case --no-ignore-case --wildcards-match-slash --no-wildcards-match-slash --null --no-null --verbatim-files-from --no-verbatim-files-from --unquote --no-unquote --to-stdout --to-command --ignore-command-error --starting-file --one-file-system --dereference --hard-dereference --absolute-names --touch --same-owner --no-same-owner --numeric-owner --owner --group --mode --mtime --clamp-mtime --sort --format --pax-option --one-top-level --xattrs --no-xattrs --xattrs-include --xattrs-exclude --acls --no-acls --selinux --no-selinux --sparse --listed-incremental --incremental --check-device --no-check-device --no-index --ignore-zeros --ignore-failed-read --occurrence --remove-files --verify --check-links --label --hole-detection --sparse-version --owner-map --group-map --totals --checkpoint --checkpoint-action --index-file --quoting-style --quote-chars --no-quote-chars --warning --untrusted --dry-run --full-time --utc --show-stored-names --show-transformed-names --version --help --priority --weight --memory --explain --report --hands"
+            opts="-c -x -t -r -u -d -A -f -M -L -F -v -z -j -J -Z -a -I -p -k -U -C -T -X -N -0 -O -K -h -P -m -o -H -S -g -G -i -W -l -V --create --get --extract --list --append --update --compare --diff --catenate --concatenate --delete --test-label --show-defaults --file --multi-volume --tape-length --new-volume-script --info-script --volno-file --verbose --gunzip --gzip --bzip2 --xz --zstd --lz4 --lzma --lzip --lzop --compress --auto-compress --use-compress-program --level --same-permissions --preserve-permissions --no-same-permissions --keep-old-files --skip-old-files --keep-newer-files --overwrite --no-overwrite-dir --unlink-first --backup --suffix --recursive-unlink --keep-directory-symlink --directory --add-file --files-from --exclude --exclude-from --exclude-vcs --exclude-backups --after-date --newer --newer-mtime --recursion --no-recursion --exclude-caches --exclude-caches-under --exclude-caches-all --exclude-tag --exclude-tag-under --exclude-tag-all --exclude-ignore --exclude-ignore-recursive --exclude-vcs-ignores --strip-components --xform --transform --wildcards --no-wildcards --anchored --no-anchored --ignore-case --no-ignore-case --wildcards-match-slash --no-wildcards-match-slash --null --no-null --verbatim-files-from --no-verbatim-files-from --unquote --no-unquote --to-stdout --to-command --ignore-command-error --starting-file --one-file-system --dereference --hard-dereference --absolute-names --touch --same-owner --no-same-owner --numeric-owner --owner --group --mode --mtime --clamp-mtime --set-mtime-command --set-mtime-format --sort --format --pax-option --one-top-level --xattrs --no-xattrs --xattrs-include --xattrs-exclude --acls --no-acls --selinux --no-selinux --sparse --listed-incremental --incremental --check-device --no-check-device --no-index --ignore-zeros --ignore-failed-read --occurrence --remove-files --verify --check-links --label --hole-detection --sparse-version --owner-map --group-map --totals --checkpoint --checkpoint-action --index-file --quoting-style --quote-chars --no-quote-chars --warning --untrusted --dry-run --full-time --utc --show-stored-names --show-transformed-names --force-local --atime-preserve --version --help --priority --weight --memory --explain --report --hands"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2471,6 +2483,14 @@ _mh() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --set-mtime-command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set-mtime-format)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --sort)
                     COMPREPLY=($(compgen -W "name inode none" -- "${cur}"))
                     return 0
@@ -2565,6 +2585,10 @@ _mh() {
                     ;;
                 --warning)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --atime-preserve)
+                    COMPREPLY=($(compgen -W "replace system" -- "${cur}"))
                     return 0
                     ;;
                 --priority)

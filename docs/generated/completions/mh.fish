@@ -30,26 +30,26 @@ complete -c mh -n "__fish_mh_needs_command" -f -a "tamp" -d 'Compress or decompr
 complete -c mh -n "__fish_mh_needs_command" -f -a "tar" -d 'Make, list and extract tar archives on all cores'
 complete -c mh -n "__fish_mh_needs_command" -f -a "xjobs" -d 'Run the jobs of a list, N at once'
 complete -c mh -n "__fish_mh_needs_command" -f -a "cp" -d 'Copy files and trees on all cores, as cp does'
-complete -c mh -n "__fish_mh_needs_command" -f -a "mv" -d 'Rename files and trees; move them to other file systems on all cores, as mv does'
+complete -c mh -n "__fish_mh_needs_command" -f -a "mv" -d 'Rename files and trees, or move them on all cores, as mv does'
 complete -c mh -n "__fish_mh_needs_command" -f -a "rm" -d 'Remove files and trees on all cores, as rm does'
-complete -c mh -n "__fish_mh_needs_command" -f -a "sum" -d 'Compute and check digests of files on all cores, several in one read'
-complete -c mh -n "__fish_mh_needs_command" -f -a "mtwrite" -d 'Run an unmodified program whose new files are written by other threads'
+complete -c mh -n "__fish_mh_needs_command" -f -a "sum" -d 'Compute and check digests on all cores, several in one read'
+complete -c mh -n "__fish_mh_needs_command" -f -a "mtwrite" -d 'Run a program whose new files are written by other threads'
 complete -c mh -n "__fish_mh_needs_command" -f -a "vmtasks" -d 'Set up large memory on every core, and prove that it is resident'
-complete -c mh -n "__fish_mh_needs_command" -f -a "numa" -d 'Place large memory on the nodes of the machine, and show where it is'
+complete -c mh -n "__fish_mh_needs_command" -f -a "numa" -d 'Place large memory on NUMA nodes, and show where it is'
 complete -c mh -n "__fish_mh_needs_command" -f -a "innodb" -d 'Check the pages of InnoDB tablespaces on all cores'
 complete -c mh -n "__fish_mh_needs_command" -f -a "db" -d 'Move data between files and databases over many connections'
-complete -c mh -n "__fish_mh_needs_command" -f -a "sysstat" -d 'Show every metric of this host at a glance, and what is wrong with it'
+complete -c mh -n "__fish_mh_needs_command" -f -a "sysstat" -d 'Show every metric of this host, and what is wrong with it'
 complete -c mh -n "__fish_mh_needs_command" -f -a "pstime" -d 'Show the CPU time of processes over an interval, with its error'
-complete -c mh -n "__fish_mh_needs_command" -f -a "ceiling" -d 'Show whether the machine is maxed out, by which threads, and what would help'
+complete -c mh -n "__fish_mh_needs_command" -f -a "ceiling" -d 'Show whether the machine is maxed out, and by which threads'
 complete -c mh -n "__fish_mh_needs_command" -f -a "systime" -d 'Show where the time of system calls goes'
-complete -c mh -n "__fish_mh_needs_command" -f -a "fit" -d 'Show how many more users, processes or containers fit, and what binds'
-complete -c mh -n "__fish_mh_needs_command" -f -a "locks" -d 'Compare locks on this machine: spinning, queueing, sleeping; and the spin settings that follow'
-complete -c mh -n "__fish_mh_needs_command" -f -a "timers" -d 'Show the real cost of timed waits: every call, with two timer slacks'
-complete -c mh -n "__fish_mh_needs_command" -f -a "load" -d 'Put a load on a database at planned times, and see what it took, who was late and what the server paid'
-complete -c mh -n "__fish_mh_needs_command" -f -a "bakeoff" -d 'Compare servers, their settings or two commands fairly: in turns, started anew each time, with intervals'
+complete -c mh -n "__fish_mh_needs_command" -f -a "fit" -d 'Show how many more processes fit, and which limit is met first'
+complete -c mh -n "__fish_mh_needs_command" -f -a "locks" -d 'Compare locks that spin, queue or sleep, on this machine'
+complete -c mh -n "__fish_mh_needs_command" -f -a "timers" -d 'Show the real cost of timed waits, for every call'
+complete -c mh -n "__fish_mh_needs_command" -f -a "load" -d 'Load a database at planned times, and show who was late'
+complete -c mh -n "__fish_mh_needs_command" -f -a "bakeoff" -d 'Compare servers, settings or commands fairly, with intervals'
 complete -c mh -n "__fish_mh_needs_command" -f -a "crew" -d 'Show which runs hold the cores, and control them'
 complete -c mh -n "__fish_mh_needs_command" -f -a "tour" -d 'Try the commands on a real file, step by step'
-complete -c mh -n "__fish_mh_needs_command" -f -a "links" -d 'Make links under the old names: gzip, zstd, xz, sha256sum and their relatives'
+complete -c mh -n "__fish_mh_needs_command" -f -a "links" -d 'Make links under the old names: gzip, zstd, sha256sum and others'
 complete -c mh -n "__fish_mh_using_subcommand tamp" -s o -l output -d 'Write to FILE' -r -F
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l level -d 'Level, as -0 to -19: fast and large to slow and small (gz 0 to 9, zst 1 to 19, bz2 1 to 9, lz4 1 to 12, xz 0 to 9)' -r
 complete -c mh -n "__fish_mh_using_subcommand tamp" -l keep-up -d 'Keep up with the producer: each chunk\'s level as high as the pipe allows, between MIN and MAX' -r
@@ -130,13 +130,15 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-tag-all -d 'The sa
 complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-ignore -d 'Leave out what matches a line of the file called NAME in its directory' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l exclude-ignore-recursive -d 'The same in all directories beneath' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l strip-components -d 'Cut N leading names off' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -l transform -l xform -d 'Rename: s/FROM/TO/[g] with text, ^ and $ (no other expressions), links\' targets too; flags r s h, R S H choose' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l transform -l xform -d 'Rename members, and where links lead, by sed\'s s/PATTERN/REPLACEMENT/[gix]; flags r s h, R S H choose which' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l to-command -d 'Run COMMAND for each file with its data as input, and with TAR_FILENAME, TAR_SIZE and the like' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -s K -l starting-file -d 'Pass over members in front of NAME' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l owner -d 'Owner to write into the archive: NAME, NAME:NUMBER or NUMBER' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l group -d 'Group to write into the archive' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l mode -d 'Mode to write into the archive, as chmod takes it: 644, go-w, a+rX' -r
-complete -c mh -n "__fish_mh_using_subcommand tar" -l mtime -d 'Time to write into the archive: @SECONDS, YYYY-MM-DD [HH:MM[:SS[.N]]] [+HHMM], or that of a file' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l mtime -d 'Time to write into the archive: a date as `date -d` takes it, or that of a file' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l set-mtime-command -d 'Write the time that COMMAND prints for each file, whose name is its last argument' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l set-mtime-format -d 'How that time is written, as strptime(3) takes it' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l sort -d 'Order within directories: name (default), inode or none' -r -f -a "name\t''
 inode\t''
 none\t''"
@@ -177,6 +179,8 @@ clocale\t''"
 complete -c mh -n "__fish_mh_using_subcommand tar" -l quote-chars -d 'Put a backslash in front of these characters too' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l no-quote-chars -d 'Show these characters as they are' -r
 complete -c mh -n "__fish_mh_using_subcommand tar" -l warning -d 'Warnings: all, none, KEYWORD or no-KEYWORD, with GNU tar\'s keywords and `ambiguous`' -r
+complete -c mh -n "__fish_mh_using_subcommand tar" -l atime-preserve -d 'Taken for GNU tar\'s sake: reading changes no times that are archived' -r -f -a "replace\t''
+system\t''"
 complete -c mh -n "__fish_mh_using_subcommand tar" -l priority -d 'Priority among runs that share the machine (default: the runner\'s, else the settings file\'s, else normal)' -r -f -a "high\t'Served first'
 normal\t'Everyday work'
 low\t'Gives way to normal work'
@@ -195,6 +199,7 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -s d -l diff -l compare -d 'C
 complete -c mh -n "__fish_mh_using_subcommand tar" -s A -l concatenate -l catenate -d 'Append archives to an archive'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l delete -d 'Delete members from an archive'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l test-label -d 'Print the archive\'s label, or end with 1 if it is none of the names'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l show-defaults -d 'Print the options that are in force without any'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s M -l multi-volume -d 'The archive spans volumes: those that -f names one after the other, and then what a person, or --info-script, says'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s v -l verbose -d 'Print each member; twice: with its metadata'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s z -l gzip -l gunzip -d 'gzip'
@@ -272,6 +277,7 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l dry-run -d 'Print what wou
 complete -c mh -n "__fish_mh_using_subcommand tar" -l full-time -d 'List times with all digits of the second'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l utc -d 'Lists show times of UTC'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l show-transformed-names -l show-stored-names -d 'Lists show names as --transform and --strip-components make them'
+complete -c mh -n "__fish_mh_using_subcommand tar" -l force-local -d 'A colon in the archive\'s name does not make it one on another machine'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l version -d 'Print version'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l help -d 'Print help'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l explain -d 'Print the plan with its reasons and do nothing'
@@ -361,6 +367,7 @@ complete -c mh -n "__fish_mh_using_subcommand cp" -l backup -d 'Keep files that 
 complete -c mh -n "__fish_mh_using_subcommand cp" -s S -l suffix -d 'Put this behind the names of backups' -r
 complete -c mh -n "__fish_mh_using_subcommand cp" -l verify -d 'Read each copy back and compare: byte by byte, or by BLAKE3' -r -f -a "bytes\t''
 blake3\t''"
+complete -c mh -n "__fish_mh_using_subcommand cp" -l digest -d 'Print digests of the copied data from the same pass, as lines of `mh sum --tag` with the names of the copies' -r
 complete -c mh -n "__fish_mh_using_subcommand cp" -l skip-same -d 'Skip files that are the same already: by length and time, or by BLAKE3' -r -f -a "time\t''
 blake3\t''"
 complete -c mh -n "__fish_mh_using_subcommand cp" -l on -d 'Divide the work over machines: slurm[:PARTITION], ssh:HOST,HOST..., or local:N (workers on this one)' -r
@@ -628,8 +635,8 @@ complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_fro
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l csv -d 'Rows are CSV (default: by the file\'s name)'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -l text -l tsv -d 'Rows are COPY\'s text format: tabs between values, \\N for NULL'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from load" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s f -l file -d 'Write the archive to the new directory DIR' -r -F
-complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s F -l format -d 'Format of the archive; there is one' -r -f -a "directory\t'A directory with a file for each table'"
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s f -l file -d 'Write the archive to the new directory DIR, or a script for psql to standard output (-)' -r -F
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s F -l format -d 'Format: directory, or plain with -f -' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s Z -l compress -d 'Compress rows with zstd, gzip, lz4 (and :LEVEL) or none (default: zstd:1 if pg_restore reads it, else gzip:1)' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s j -l jobs -l connections -d 'Read rows over at most N connections (default, and 0: a connection for each core)' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l report -d 'After the run, print what bound it: server, compression, pg_dump or cores' -r -f -a "text\t'For people'
@@ -660,6 +667,7 @@ complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_fro
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l host -d 'Host of the server, or the directory of its socket' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s p -l port -d 'Port of the server' -r
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s U -l username -l user -d 'User to connect as' -r
+complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l verify -d 'Read the archive back and compare its rows with those that came, before it gets its name'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l explain -d 'Print the plan with its reasons and do nothing'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -s q -l quiet -d 'Print errors only'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from dump" -l strict-names -d 'Each pattern must match something'
@@ -792,6 +800,7 @@ complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_fro
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -s W -l password -d 'Ask for a password (default: PGPASSWORD, .pgpass, service files, my.cnf)'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -s w -l no-password -d 'Never ask for a password; nothing else is done without -W'
 complete -c mh -n "__fish_mh_using_subcommand db; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -s n -l count -d 'Look COUNT times and end, as with COUNT behind INTERVAL; 0 goes on until Ctrl-C' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l record -d 'Write every look to FILE, or to a file a day in the directory DIR; one that is there is gone on with' -r -F
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l keep -d 'Remove files of a --record DIR that are older than so many days' -r
 complete -c mh -n "__fish_mh_using_subcommand sysstat; and not __fish_seen_subcommand_from key enroll pair" -l replay -d 'Show a recording, with the same keys' -r -F
