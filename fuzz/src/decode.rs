@@ -35,6 +35,7 @@ const LIMITS: DecodeLimits = DecodeLimits {
     dictionary: None,
     prefix: None,
     stream_bytes: 16 << 20,
+    ahead_bytes: 0,
     streams_lone_unit: true,
 };
 

@@ -165,6 +165,8 @@ pub struct DecodeLimits {
     pub prefix: Option<&'static [u8]>,
     /// What a decoder of a stream may hold.
     pub stream_bytes: u64,
+    /// What may be held of what is decoded ahead of a stream's turn, where that is large (gz).
+    pub ahead_bytes: u64,
     /// Whether a long unit that is the only one of a file is decoded as a stream, so that it is written meanwhile.
     pub streams_lone_unit: bool,
 }

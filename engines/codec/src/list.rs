@@ -69,6 +69,7 @@ fn survey_among(reader: &mut CompressedReader, names: &[&str]) -> Result<HeaderS
         dictionary: Some(&[]),
         prefix: None,
         stream_bytes: u64::MAX,
+        ahead_bytes: 0,
         streams_lone_unit: false,
     };
     let mut cutter = format.cutter(&limits);

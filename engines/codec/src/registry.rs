@@ -229,6 +229,7 @@ mod tests {
             dictionary: None,
             prefix: None,
             stream_bytes: 1 << 30,
+            ahead_bytes: 0,
             streams_lone_unit: false,
         };
         // A block of xz: chunks of at most 2 MiB, and its check by the mebibyte. A frame of zst that is too long for one call.

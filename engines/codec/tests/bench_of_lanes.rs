@@ -163,6 +163,7 @@ fn run_decompress(lanes: &[Lane], one_output: bool, hands: usize) -> Result<(), 
         dictionary: None,
         prefix: None,
         stream_bytes: u64::MAX,
+        ahead_bytes: 0,
         streams_lone_unit: true,
     };
     let what = Decompression::new(lanes, one_output, limits, &unfinished, &on_close);

@@ -16,6 +16,7 @@ const LIMITS: DecodeLimits = DecodeLimits {
     dictionary: None,
     prefix: None,
     stream_bytes: 1 << 30,
+    ahead_bytes: 0,
     streams_lone_unit: false,
 };
 

@@ -177,6 +177,7 @@ fn decode(input: LaneInput, how: &InputReading<'_>, sender: SyncSender<Vec<u8>>,
         dictionary: None,
         prefix: None,
         stream_bytes: WINDOW_BYTES + (16 << 20),
+        ahead_bytes: 0,
         streams_lone_unit: true,
     };
     let unfinished = Unfinished::default();

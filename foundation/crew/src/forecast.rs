@@ -7,7 +7,7 @@
 //! A run whose cores others took for a good part of the time gets no forecast.
 
 use crate::clocks::StageClock;
-use crate::measures::{Access, Measures};
+use crate::measures::{Access, DividedTurns, Measures};
 use serde::Serialize;
 use std::cmp::Ordering;
 
@@ -113,8 +113,7 @@ pub fn forecast(measures: &Measures, others_cpu_ns: u64) -> Result<Forecast, NoF
     parts.unexplained = (wall - parts.expected(measured_cores)).max(0.0);
     parts.contended = (share * wall).min(parts.unexplained);
     let trusted_to_cores = measured_cores * 4;
-    let (cpu, serial, serial_name) = parts.on(trusted_to_cores);
-    let ends = if parts.serial_lanes > 1.0 { f64::INFINITY } else { (cpu / serial).ceil() };
+    let (ends, serial_name) = parts.ends(trusted_to_cores);
     let pays_until_cores = (ends <= trusted_to_cores as f64).then_some((ends as usize).max(1));
     let saved = 1.0 - parts.expected(measured_cores + 1) / wall;
     Ok(Forecast {
@@ -175,7 +174,9 @@ fn parts_of(measures: &Measures, others_cpu_ns: u64) -> Parts {
     let serial_lanes = measures.parallel_lanes() as f64;
     let cpu = seconds(measures.process_cpu_ns + partners_ns);
     let (serial, serial_name) = serial_part(measures, reading_ns);
-    let divided = measures.divided_turns.filter(|divided| measures.width < divided.from_hands).map(|divided| {
+    // Where there are several lanes, they keep the hands busy that would divide one.
+    let is_divided_later = |divided: &DividedTurns| measures.width < divided.from_hands && serial_lanes <= 1.0;
+    let divided = measures.divided_turns.filter(is_divided_later).map(|divided| {
         let turns_ns = clocks.cut.busy_ns.min(reading_ns);
         let (serial, serial_name) = serial_part(measures, reading_ns - turns_ns);
         let cpu = cpu + seconds(turns_ns) * (divided.cpu_factor - 1.0);
@@ -211,6 +212,24 @@ impl Parts {
         match self.divided {
             Some(divided) if cores >= divided.from_cores => (divided.cpu, divided.serial, divided.serial_name),
             _ => (self.cpu, self.serial, self.serial_name),
+        }
+    }
+
+    /// From how many cores on more gain nothing, and what binds there.
+    fn ends(&self, trusted_to_cores: usize) -> (f64, &'static str) {
+        if self.serial_lanes > 1.0 {
+            return (f64::INFINITY, self.serial_name);
+        }
+        let undivided = (self.cpu / self.serial).ceil();
+        match self.divided {
+            // Where too few are trusted to divide it, or dividing it costs more than it saves, the turns bind.
+            Some(divided)
+                if (divided.from_cores..=trusted_to_cores)
+                    .any(|cores| self.expected(cores) < self.expected(divided.from_cores - 1)) =>
+            {
+                ((divided.cpu / divided.serial).ceil().max(divided.from_cores as f64), divided.serial_name)
+            }
+            _ => (undivided, self.serial_name),
         }
     }
 
@@ -274,7 +293,7 @@ fn seconds(nanoseconds: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::clocks::{Clocks, StageClock};
-    use crate::measures::{DividedTurns, Slots};
+    use crate::measures::Slots;
 
     fn one_core_run(work_ms: u64, serial_read_ms: u64) -> Measures {
         let million = 1_000_000;
@@ -331,6 +350,10 @@ mod tests {
         assert!((at(2) - 9.0).abs() < 1e-9, "two cores take turns");
         assert!((at(4) - 4.75).abs() < 1e-9, "four divide nine seconds that have become eighteen, and one");
         assert_eq!((divided.pays_until_cores, divided.then_bound_by), (None, None));
+        // What is written in turns binds from two cores on, and dividing the rest gains nothing that four cores would show.
+        measures.clocks.write.busy_ns = 9_500_000_000;
+        assert_eq!((of(&measures).pays_until_cores, of(&measures).then_bound_by), (Some(2), Some("write")));
+        measures.clocks.write.busy_ns = 0;
         // A run with so many hands has divided them already.
         (measures.width, measures.workers) = (4, 4);
         assert_eq!(of(&measures).pays_until_cores, Some(2));

@@ -22,6 +22,7 @@ const LIMITS: DecodeLimits = DecodeLimits {
     dictionary: None,
     prefix: None,
     stream_bytes: 1 << 30,
+    ahead_bytes: 1 << 30,
     streams_lone_unit: true,
 };
 

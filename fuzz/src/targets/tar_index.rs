@@ -42,6 +42,7 @@ pub fn run(input: &[u8]) {
             dictionary: None,
             prefix: None,
             stream_bytes: 1 << 20,
+            ahead_bytes: 0,
             streams_lone_unit: false,
         };
         let mut units = index.units(limits);

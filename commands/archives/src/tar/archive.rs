@@ -264,8 +264,8 @@ fn piped(head: Vec<u8>, file: File) -> BlockSource {
 /// LIMIT: windows of `zstd --long` and dictionaries of `xz -9`.
 const WINDOW_BYTES_MAX: u64 = 128 << 20;
 
-/// What a decoder may hold: in a unit, and in a stream.
-pub fn decode_limits(unit_uncompressed_bytes: u64) -> DecodeLimits {
+/// What a decoder may hold: in a unit, in a stream, and ahead of a stream's turn.
+pub fn decode_limits(unit_uncompressed_bytes: u64, ahead_bytes: u64) -> DecodeLimits {
     DecodeLimits {
         unit_uncompressed_bytes,
         unit_held_bytes: memory::unit_held_bytes(unit_uncompressed_bytes),
@@ -273,6 +273,7 @@ pub fn decode_limits(unit_uncompressed_bytes: u64) -> DecodeLimits {
         dictionary: None,
         prefix: None,
         stream_bytes: WINDOW_BYTES_MAX + (16 << 20),
+        ahead_bytes,
         streams_lone_unit: true,
     }
 }
@@ -288,7 +289,8 @@ struct Packed {
 
 fn decoded<T>(what: Packed, lease: &dyn Lease, width: usize, read: impl FnOnce(Feed) -> T) -> (T, Option<Measures>) {
     let (fitting, unit_bytes) = memory::decoding(what.room, width, what.facts);
-    let (limits, input, growth, tally) = (decode_limits(unit_bytes), what.input, what.growth, what.tally);
+    let (limits, input, growth, tally) =
+        (decode_limits(unit_bytes, memory::ahead_bytes(what.room, what.facts)), what.input, what.growth, what.tally);
     let shared_bytes_max = memory::shared_bytes(what.room, width, what.facts) as usize;
     let memory::Fitting { width, slots, .. } = fitting;
     let staffing = Staffing { width, slots, lanes_at_once: 1, mode: Executor::Threaded };

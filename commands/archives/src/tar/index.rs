@@ -44,7 +44,7 @@ pub fn report(context: &Context, args: &TarArgs, used: Option<&Result<(), Unfit>
 
 /// Whether each of the entries is what it is said to be, where it is said to be.
 pub fn is_true_of(index: &Index, entries: &[Entry]) -> bool {
-    let mut units = index.units(decode_limits(UNIT_BYTES_MAX));
+    let mut units = index.units(decode_limits(UNIT_BYTES_MAX, 0));
     entries.iter().all(|entry| Index::is_true_of(&mut units, entry))
 }
 
@@ -83,7 +83,7 @@ pub fn narrow(args: &TarArgs, opened: &mut Opened, chosen: &Chosen) -> Option<Re
         return Some(Err(Unfit::Untrue));
     }
     let spots = entries.iter().map(|entry| entry.spot).collect();
-    opened.way = Way::Chosen(Box::new(index.units(decode_limits(UNIT_BYTES_MAX))), spots);
+    opened.way = Way::Chosen(Box::new(index.units(decode_limits(UNIT_BYTES_MAX, 0))), spots);
     Some(Ok(()))
 }
 

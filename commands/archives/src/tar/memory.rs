@@ -111,13 +111,22 @@ pub fn shared_bytes(room: u64, width: usize, facts: &FormatFacts) -> u64 {
     (room / 8).saturating_sub(extracting(room, width, Some(facts)).held_bytes) / 2
 }
 
+/// Extraction's share, and blocks on their way to it, are left to others.
+fn decoders_share(room: u64) -> u64 {
+    (room / 8 * 7).saturating_sub(room / 16)
+}
+
+/// What a decoder may hold of what is decoded ahead of a stream's turn: of members of gz that do not tell their length.
+pub fn ahead_bytes(room: u64, facts: &FormatFacts) -> u64 {
+    if facts.name == "gz" { decoders_share(room) / 2 } else { 0 }
+}
+
 /// Of a decoder: how many hands, and how large a unit one of them may decode as a whole.
 pub fn decoding(room: u64, width: usize, facts: &FormatFacts) -> (Fitting, u64) {
     // LIMIT: the blocks of `xz -6` have 24 MiB, our own units of other formats 1 to 16. Larger ones are decoded as a stream on one core.
     const UNITS: [u64; 5] = [24 << 20, 16 << 20, 8 << 20, 4 << 20, 2 << 20];
     let smallest = UNITS[UNITS.len() - 1];
-    // Extraction's share, and blocks on their way to it.
-    let share = (room / 8 * 7).saturating_sub(room / 16);
+    let share = decoders_share(room) - ahead_bytes(room, facts);
     if has_large_units(facts) {
         // Two hands that decode blocks are worth more than many that find none small enough. While one block is handed over, whoever takes it
         // has work for the hand that waits for its slot: a third one would be 24 MiB for nothing.
@@ -151,6 +160,7 @@ mod tests {
                         assert!((1..=width).contains(&fitting.width) && fitting.slots.given >= 1);
                         assert!(fitting.held_bytes <= room || fitting.width == 1, "{room} {width} {fitting:?}");
                     }
+                    assert!(decoding.width == 1 || decoding.held_bytes + ahead_bytes(room, facts) <= room);
                     let shared = if facts.name == "xz" { 0 } else { 2 * shared_bytes(room, width, facts) };
                     let held = decoding.held_bytes + extracting(room, width, Some(facts)).held_bytes + shared;
                     assert!(held <= room || decoding.width == 1, "{room} {width} {}", facts.name);

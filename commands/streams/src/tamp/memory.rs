@@ -97,7 +97,8 @@ fn fit_decoding(limits: DecodeLimits, width: usize, lanes: usize, ends: Ends, ca
     let with = |hands: usize, given: usize, unit: u64| {
         let streams = hands.min(lanes).max(1) as u64;
         let stream_bytes = if cap.is_promise { (half + SPARE_BYTES) / streams } else { u64::MAX };
-        let limits = DecodeLimits { unit_uncompressed_bytes: unit, stream_bytes, ..limits };
+        let limits =
+            DecodeLimits { unit_uncompressed_bytes: unit, stream_bytes, ahead_bytes: half / streams, ..limits };
         Fitting {
             width: hands,
             slots: Slots { given, wanted, hands_wanted: width },

@@ -339,6 +339,7 @@ fn decode_direction(args: &TampArgs) -> Result<Direction, Failure> {
             dictionary: dictionary(args)?,
             prefix: args.zst.prefix,
             stream_bytes: u64::MAX,
+            ahead_bytes: 0,
             streams_lone_unit: true,
         },
     })

@@ -209,6 +209,7 @@ impl Unpacker {
             dictionary: None,
             prefix: None,
             stream_bytes: most,
+            ahead_bytes: 0,
             streams_lone_unit: false,
         };
         let decoder = codec::registry::formats()[0].decoder(&limits);

@@ -21,6 +21,7 @@ const LIMITS: DecodeLimits = DecodeLimits {
     dictionary: None,
     prefix: None,
     stream_bytes: 8 << 20,
+    ahead_bytes: 0,
     streams_lone_unit: false,
 };
 

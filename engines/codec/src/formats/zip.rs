@@ -479,6 +479,7 @@ mod tests {
             dictionary: None,
             prefix: None,
             stream_bytes: u64::MAX,
+            ahead_bytes: 0,
             streams_lone_unit: false,
         };
         let mut reader = CompressedReader::memory(file);

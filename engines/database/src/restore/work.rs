@@ -269,6 +269,7 @@ impl RowFrameReader {
             dictionary: None,
             prefix: None,
             stream_bytes: 144 << 20,
+            ahead_bytes: 0,
             streams_lone_unit: false,
         };
         let decoder = format.map(|format| format.decoder(&limits));

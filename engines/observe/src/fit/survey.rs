@@ -101,6 +101,7 @@ impl<'host> Surveyor<'host> {
         let (mut before, mut after) = (MachineTicks::default(), MachineTicks::default());
         self.machine_ticks(&mut before);
         self.are_wholes = !matches!(wanted, Instances::Processes { .. });
+        let threads_before = threads_of_machine(&mut self.files).unwrap_or(0);
         self.first_look(wanted)?;
         let detail_cpu_ns = self.look_at_pages(time, rest);
         let passed = Duration::from_nanos(self.clocks.now_ns().saturating_sub(begin_ns));
@@ -109,8 +110,8 @@ impl<'host> Surveyor<'host> {
         self.last_look(watched_ns);
         self.machine_ticks(&mut after);
         let room = self.room(wanted, &before, &after);
-        let all_threads = threads_of_machine(&mut self.files).unwrap_or(0);
-        // Threads come and go between two looks; more than a tenth do not.
+        // Threads come and go between two looks: hidden ones were there before the look and are there after it. More than a tenth do not come and go at once.
+        let all_threads = threads_of_machine(&mut self.files).unwrap_or(0).min(threads_before);
         let hidden_threads =
             Some(all_threads.saturating_sub(self.seen_threads)).filter(|&hidden| hidden > all_threads / 10);
         let read_in_detail = self.processes.iter().filter(|process| process.detail.is_some()).count() as u64;
@@ -508,6 +509,16 @@ mod tests {
         assert_eq!((ann.cost.heap_bytes, ann.cost.stack_bytes), (92 << 10, 8 << 10));
         assert!(ann.cores > 0.49 && ann.cores < 0.51, "{}", ann.cores);
         assert_eq!((seen.read_in_detail, seen.hidden_threads), (0, 2));
+    }
+
+    #[test]
+    fn threads_that_begin_behind_the_look_are_not_hidden() {
+        let fake = FakeProcHost::new();
+        process(&fake, 10, "sh", 1001, 40);
+        fake.file("/proc/loadavg", "0 0 0 1/2 99\n");
+        let begin = || fake.file("/proc/loadavg", "0 0 0 1/70 99\n");
+        let seen = survey_with(&fake, &Instances::Users(None), begin);
+        assert_eq!(seen.hidden_threads, 0);
     }
 
     #[test]

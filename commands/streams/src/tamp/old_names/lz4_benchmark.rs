@@ -138,6 +138,7 @@ fn decompress(
         dictionary: None,
         prefix: None,
         stream_bytes: u64::MAX,
+        ahead_bytes: 0,
         streams_lone_unit: false,
     };
     let (mut decoder, mut back) = (format.decoder(&limits), ByteBuffer::default());

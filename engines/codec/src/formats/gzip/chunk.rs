@@ -10,7 +10,7 @@ use std::fs::File;
 use std::sync::Arc;
 use sys::at_offset::read_full_at;
 
-/// Hands from which on it is worth it: chunks cost half as much again as the same bytes in series.
+/// Hands from which on it is worth it: chunks cost twice the CPU time of the same bytes in series.
 pub const HANDS_MIN: usize = 4;
 
 /// CPU time of a member by chunks, as a multiple of that in series: measured on a source tree (`docs/journal/0029-one-frame-built.md`).
@@ -23,7 +23,10 @@ pub const SERIES_BYTES: u64 = 1 << 20;
 pub const OVERLAP_BYTES: usize = 128 << 10;
 
 /// LIMIT: uncompressed bytes of a chunk. What expands to more is left, from the last block on that does not, to the thread in turn.
-pub const CHUNK_BYTES_MAX: usize = 8 << 20;
+const CHUNK_BYTES_MAX: usize = 4 << 20;
+
+/// Memory that a chunk takes at most: two bytes in cells and one in bytes for each that is uncompressed, and compressed bytes.
+pub const CHUNK_MEMORY: u64 = 3 * CHUNK_BYTES_MAX as u64 + (1 << 20);
 
 /// Where the compressed bytes are.
 pub enum ChunkSource {
@@ -248,6 +251,9 @@ impl ChunkDecoder<'_> {
         for (byte, cell) in bytes.iter_mut().zip(last) {
             *byte = *cell as u8;
         }
+        // Both parts together are one chunk.
+        let room = CHUNK_BYTES_MAX - (marked.filled - MARKED_HISTORY).min(CHUNK_BYTES_MAX);
+        let bytes = &mut bytes[..WINDOW_BYTES + room + SLACK_BYTES];
         while border.bit < self.range && !border.is_final {
             let Ok(next) = next_block(self.inflater, self.compressed, bytes, border) else { break };
             border = next;

@@ -3,6 +3,7 @@
 //! Policy after the last member: zero bytes to the end are padding (as on tapes; gzip does the same), anything else is an
 //! error. gzip only warns there; but a member whose magic was hit by a flipped bit looks exactly like garbage.
 
+use super::chunk::SpareMemory;
 use super::container::{HEADER_BYTES_MAX, MAGIC, TRAILER_BYTES, parse_header};
 use super::decode::MemberStream;
 use super::parallel_member::ParallelMember;
@@ -18,19 +19,31 @@ const DEFLATE_RATIO_MAX: u64 = 1032;
 
 pub(super) struct GzipCutter {
     unit_uncompressed_bytes: u64,
-    stream_bytes: u64,
+    ahead_bytes: u64,
     hands: usize,
     members: u64,
+    /// Where the last member began whose end only decoding finds.
+    last_stream: Option<u64>,
+    spare: SpareMemory,
 }
 
 impl GzipCutter {
     pub fn new(limits: &DecodeLimits, hands: usize) -> Self {
-        let DecodeLimits { unit_uncompressed_bytes, stream_bytes, .. } = *limits;
-        Self { unit_uncompressed_bytes, stream_bytes, hands, members: 0 }
+        let DecodeLimits { unit_uncompressed_bytes, ahead_bytes, .. } = *limits;
+        Self {
+            unit_uncompressed_bytes,
+            ahead_bytes,
+            hands,
+            members: 0,
+            last_stream: None,
+            spare: SpareMemory::default(),
+        }
     }
 
-    fn stream(&self, input: &CompressedReader) -> NextUnit {
-        match ParallelMember::for_hands(self.hands, self.stream_bytes, input) {
+    fn stream(&mut self, input: &CompressedReader) -> NextUnit {
+        let at = input.position();
+        let bytes_before = self.last_stream.replace(at).map_or(0, |before| at - before);
+        match ParallelMember::for_hands(self.hands, self.ahead_bytes, input, bytes_before, &self.spare) {
             Some(member) => NextUnit::Stream(Box::new(member)),
             None => NextUnit::Stream(Box::new(MemberStream::new(!input.is_stream()))),
         }

@@ -149,12 +149,20 @@ enum Pause {
 }
 
 /// What a byte of output is kept in.
-pub trait ByteCell: Copy + From<u8> {}
+pub trait ByteCell: Copy + From<u8> + sealed::Number {}
 
 impl ByteCell for u8 {}
 
 /// A byte, or a marker of one that is not known yet.
 impl ByteCell for u16 {}
+
+mod sealed {
+    /// A number of which all bits count: the hot loop copies cells as bytes, and may tear one behind the end.
+    pub trait Number {}
+
+    impl Number for u8 {}
+    impl Number for u16 {}
+}
 
 /// The output while it grows.
 #[derive(Debug)]
@@ -255,8 +263,8 @@ impl Inflater {
         self.bits_used
     }
 
-    /// As [`Inflater::inflate`], but ends with [`InflateStatus::BlockEnd`] before the first block that begins at bit `stop` of the input or behind it and is
-    /// not the first one that the call begins. The buffer is one of bytes, or of cells (`markers`).
+    /// As [`Inflater::inflate`], but ends with [`InflateStatus::BlockEnd`] before the first block that begins at bit `stop` of the input or behind it, unless
+    /// nothing comes before it in this call. The buffer is one of bytes, or of cells (`markers`).
     ///
     /// # Errors
     ///
@@ -323,7 +331,7 @@ impl Inflater {
         bits: &mut BitReader<'_>,
         output: &mut Output<'_, C>,
     ) -> Result<InflateStatus, Halt> {
-        let mut has_begun_one = false;
+        let mut has_begun_one = self.phase != Phase::Header;
         loop {
             match self.phase {
                 Phase::Finished => return Ok(InflateStatus::Finished),

@@ -1,7 +1,9 @@
 //! One long member on several cores: other threads decode chunks of it before anybody knows what stands before them, and the one in turn puts them in
 //! order. Theory: `engines/codec/README.md`.
 
-use super::chunk::{ChunkSource, ChunkTask, DecodedChunk, HANDS_MIN, OVERLAP_BYTES, SERIES_BYTES, SpareMemory};
+use super::chunk::{
+    CHUNK_MEMORY, ChunkSource, ChunkTask, DecodedChunk, HANDS_MIN, OVERLAP_BYTES, SERIES_BYTES, SpareMemory,
+};
 use super::decode::{MemberStream, SeriesEnd};
 use super::kernel::WINDOW_BYTES;
 use super::search::{self, STORED_HEADER_BITS};
@@ -21,11 +23,15 @@ const CHUNK_BYTES: u64 = 2 << 20;
 /// Compressed bytes of a chunk. A few blocks at least, and more than the search for the first one costs.
 const RANGE_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=512 << 10;
 
-/// Memory that a chunk takes, about: cells, bytes and compressed bytes.
-const CHUNK_MEMORY: u64 = 8 << 20;
-
-/// Chunks in vain one after another after which the rest is decoded in series.
+/// Chunks in vain one after another, and so many compressed bytes that are decoded in series after them.
 const MISSES_MAX: u32 = 16;
+const PAUSE_BYTES: u64 = 64 << 20;
+
+/// Chunks that were decoded and wait in the pipeline to be resolved.
+const CHUNKS_IN_SLOTS: usize = 4;
+
+/// Those who hold the spare memory besides chunks: the cutter and the member.
+const OWNERS: usize = 2;
 
 /// Bits before a stored block's length in which its header may begin.
 const STORED_HEADER_AND_PADDING: u64 = STORED_HEADER_BITS as u64 + 7;
@@ -57,6 +63,8 @@ pub(super) struct ParallelMember {
     depth: usize,
     depth_max: usize,
     misses: u32,
+    /// Chunks are decoded ahead from this place on.
+    ahead_from: u64,
     next: Option<DecodedChunk>,
     /// Where the member begins.
     from: Option<u64>,
@@ -72,9 +80,16 @@ impl Drop for ParallelMember {
 }
 
 impl ParallelMember {
-    /// The decoder of a member for so many hands with so much memory, if it is worth it.
-    pub fn for_hands(hands: usize, memory: u64, input: &CompressedReader) -> Option<Self> {
-        let depth_max = usize::try_from(memory / CHUNK_MEMORY).unwrap_or(usize::MAX).min(2 * hands);
+    /// The decoder of a member at which the reader stands, for so many hands with so much memory, if it is worth it. The member before had so many compressed
+    /// bytes; `spare` is what is left of its memory.
+    pub fn for_hands(
+        hands: usize,
+        memory: u64,
+        input: &CompressedReader,
+        bytes_before: u64,
+        spare: &SpareMemory,
+    ) -> Option<Self> {
+        let depth_max = usize::try_from(memory / CHUNK_MEMORY).unwrap_or(usize::MAX).min(2 * hands + CHUNKS_IN_SLOTS);
         (hands >= HANDS_MIN && depth_max >= HANDS_MIN && !input.is_stream()).then(|| Self {
             series: MemberStream::new(false),
             pool: Arc::default(),
@@ -84,10 +99,11 @@ impl ParallelMember {
             depth: HANDS_MIN,
             depth_max,
             misses: 0,
+            ahead_from: input.position() + bytes_before.max(SERIES_BYTES),
             next: None,
             from: None,
             uncompressed_bytes: 0,
-            spare: Arc::default(),
+            spare: Arc::clone(spare),
             rest: None,
         })
     }
@@ -98,14 +114,18 @@ impl ParallelMember {
     }
 
     fn step(&mut self, input: &mut CompressedReader, turn: &mut CutTurn<'_>) -> Result<Step, CutError> {
-        let (from, at) = (*self.from.get_or_insert(input.position()), self.at(input));
-        let is_long = input.position() - from >= SERIES_BYTES;
-        if !is_long || self.series.window().is_none() || !self.series.is_between_blocks() || self.misses >= MISSES_MAX {
-            return Ok(Step::Series(if is_long && self.misses < MISSES_MAX { at } else { u64::MAX }));
+        let at = self.at(input);
+        self.from.get_or_insert(input.position());
+        if input.position() < self.ahead_from {
+            return Ok(Step::Series(u64::MAX));
         }
-        self.read_ahead(input)?;
+        if self.series.window().is_none() || !self.series.is_between_blocks() {
+            return Ok(Step::Series(at));
+        }
+        self.read_ahead(input);
+        // What cannot be read, decoding in series will find.
         let mut header = [0; 8];
-        input.peek_at(0, &mut header)?;
+        input.peek_at(0, &mut header).unwrap_or(0);
         let here = input.position() * 8 + search::canonical(&header, (at % 8) as usize) as u64;
         loop {
             match self.next.take() {
@@ -118,7 +138,7 @@ impl ParallelMember {
                     self.next = Some(chunk);
                     return Ok(Step::Series(stop));
                 }
-                Some(_) => self.miss(),
+                Some(_) => self.miss(input.position()),
                 None => {}
             }
             match self.ranges.pop_front() {
@@ -131,36 +151,39 @@ impl ParallelMember {
                 // A chunk that nobody has had time for is decoded in series, which is faster than by the same thread as a chunk.
                 Some(range) => match turn.prepare(|| self.pool.take_begun(range.number)) {
                     Some(Some(chunk)) => self.next = Some(chunk),
-                    Some(None) => self.miss(),
+                    Some(None) => self.miss(input.position()),
                     None => {}
                 },
             }
         }
     }
 
-    fn miss(&mut self) {
+    fn miss(&mut self, position: u64) {
         (self.misses, self.depth) = (self.misses + 1, (self.depth / 2).max(1));
+        if self.misses >= MISSES_MAX {
+            (self.misses, self.ahead_from) = (0, position + PAUSE_BYTES);
+        }
     }
 
-    /// Has further ranges decoded.
-    fn read_ahead(&mut self, input: &mut CompressedReader) -> Result<(), CutError> {
+    /// Has further ranges decoded, as far as they can be read and there is memory for them: chunks in the pipeline's slots count, too.
+    fn read_ahead(&mut self, input: &mut CompressedReader) {
         let ratio = self.uncompressed_bytes / (input.position() - self.from.unwrap_or(0)).max(1);
         let bytes = (CHUNK_BYTES / ratio.max(1)).clamp(*RANGE_BYTES.start(), *RANGE_BYTES.end());
-        while self.ranges.len() < self.depth {
+        while self.ranges.len() < self.depth && Arc::strong_count(&self.spare) < self.depth_max + OWNERS {
             // The range at hand is this thread's own.
             let from = self.cursor.max(input.position() + if self.ranges.is_empty() { bytes } else { 0 });
             let distance = from - input.position();
             let source = match input.regular_file() {
                 Some(file) => {
                     let file = Arc::clone(file);
-                    if input.peek_at(distance, &mut [0])? == 0 {
+                    if input.peek_at(distance, &mut [0]).unwrap_or(0) == 0 {
                         break;
                     }
                     ChunkSource::File(file)
                 }
                 None => {
                     let mut compressed = vec![0; bytes as usize + OVERLAP_BYTES];
-                    let read = input.peek_at(distance, &mut compressed)?;
+                    let read = input.peek_at(distance, &mut compressed).unwrap_or(0);
                     compressed.truncate(read);
                     if read == 0 {
                         break;
@@ -173,7 +196,6 @@ impl ParallelMember {
             self.ranges.push_back(AheadRange { number: self.begun, from });
             (self.begun, self.cursor) = (self.begun + 1, from + bytes);
         }
-        Ok(())
     }
 
     /// Goes on behind a chunk, whose bytes are made by whoever has time.

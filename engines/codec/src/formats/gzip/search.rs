@@ -43,7 +43,7 @@ pub fn find_block(bytes: &[u8], from: usize, end: usize) -> Option<usize> {
                 return Some(byte * 8 + bit as usize).filter(|bit| *bit < end);
             }
         }
-        // Behind the dynamic ones of the same byte, of which its last three bits are none.
+        // A dynamic one in the last two bits of the byte is found before a stored one that begins a bit earlier: a later beginning is as good.
         let stored = 8 - STORED_HEADER_BITS;
         if word >> stored & 7 == 0 && wanted >> stored & 1 == 1 && is_stored(word) {
             return Some(byte * 8 + stored).filter(|bit| *bit < end);

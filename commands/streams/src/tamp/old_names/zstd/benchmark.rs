@@ -305,6 +305,7 @@ fn limits_of(options: &EncodeOptions) -> DecodeLimits {
         dictionary: options.dictionary,
         prefix: options.zst.prefix,
         stream_bytes: u64::MAX,
+        ahead_bytes: 0,
         streams_lone_unit: false,
     }
 }

@@ -40,8 +40,13 @@ fn in_series(gz: &[u8]) -> Drained {
     drained(&mut MemberStream::new(true), gz, &|| {})
 }
 
+fn for_hands(hands: usize, memory: u64) -> Option<ParallelMember> {
+    let (input, spare) = (CompressedReader::memory(Vec::new()), SpareMemory::default());
+    ParallelMember::for_hands(hands, memory, &input, 0, &spare)
+}
+
 fn member() -> ParallelMember {
-    ParallelMember::for_hands(4, u64::MAX, &CompressedReader::memory(Vec::new())).expect("there are enough hands")
+    for_hands(4, u64::MAX).expect("there are enough hands")
 }
 
 /// With two threads that decode chunks when they come to it.
@@ -162,8 +167,7 @@ fn damage_comes_to_the_same_as_in_series() {
 
 #[test]
 fn few_hands_and_little_memory_decode_in_series() {
-    let memory = CompressedReader::memory(Vec::new());
-    assert!(ParallelMember::for_hands(3, u64::MAX, &memory).is_none());
-    assert!(ParallelMember::for_hands(4, 31 << 20, &memory).is_none());
-    assert!(ParallelMember::for_hands(4, 32 << 20, &memory).is_some());
+    assert!(for_hands(3, u64::MAX).is_none());
+    assert!(for_hands(4, 4 * CHUNK_MEMORY - 1).is_none());
+    assert!(for_hands(4, 4 * CHUNK_MEMORY).is_some());
 }

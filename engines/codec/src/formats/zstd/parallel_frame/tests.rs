@@ -192,6 +192,7 @@ fn an_empty_last_block_does_not_excuse_a_wrong_length() {
         dictionary: None,
         prefix: None,
         stream_bytes: 0,
+        ahead_bytes: 0,
         streams_lone_unit: true,
     };
     let alone = ZstdFrameStream::new(&limits, header.content_bytes).expect("there is memory");
