@@ -118,7 +118,7 @@ fn decoders_share(room: u64) -> u64 {
 
 /// What a decoder may hold of what is decoded ahead of a stream's turn: of members of gz that do not tell their length.
 pub fn ahead_bytes(room: u64, facts: &FormatFacts) -> u64 {
-    if facts.name == "gz" { decoders_share(room) / 2 } else { 0 }
+    if facts.name == "gz" { decoders_share(room) / 3 } else { 0 }
 }
 
 /// Of a decoder: how many hands, and how large a unit one of them may decode as a whole.
