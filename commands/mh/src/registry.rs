@@ -266,7 +266,10 @@ mod tests {
         assert!(hint.starts_with("--level N: Level, as -0 to -19"), "{hint}");
         assert!(refused("xjobs --threads 3 a").1.starts_with("-j, --jobs N: "));
         assert!(refused("tamp --threads x a").0.starts_with("mh tamp: invalid value 'x' for --hands"));
-        assert_eq!(refused("tar").0, "mh tar: one of -c, -x, -t, -r, -u, -d, -A, --delete, --test-label, --show-defaults is needed");
+        assert_eq!(
+            refused("tar").0,
+            "mh tar: one of -c, -x, -t, -r, -u, -d, -A, --delete, --test-label, --show-defaults is needed"
+        );
         assert_eq!(refused("crew run --nonsense").1, "mh crew run -h shows the options");
     }
 

@@ -149,12 +149,25 @@ enum Pause {
 }
 
 /// What a byte of output is kept in.
-pub trait ByteCell: Copy + From<u8> + sealed::Number {}
+pub trait ByteCell: Copy + From<u8> + sealed::Number {
+    /// Two literals, in one store.
+    fn pair(literals: [u8; 2]) -> [Self; 2];
+}
 
-impl ByteCell for u8 {}
+impl ByteCell for u8 {
+    #[inline(always)]
+    fn pair(literals: [u8; 2]) -> [Self; 2] {
+        literals
+    }
+}
 
 /// A byte, or a marker of one that is not known yet.
-impl ByteCell for u16 {}
+impl ByteCell for u16 {
+    #[inline(always)]
+    fn pair(literals: [u8; 2]) -> [Self; 2] {
+        literals.map(Self::from)
+    }
+}
 
 mod sealed {
     /// A number of which all bits count: the hot loop copies cells as bytes, and may tear one behind the end.
@@ -443,7 +456,7 @@ fn careful_symbol<C: ByteCell>(
 impl<C: ByteCell> Output<'_, C> {
     fn put_literals(&mut self, symbol: SymbolEntry) {
         let count = symbol.literal_count();
-        self.buffer[self.at..][..count].copy_from_slice(&symbol.literals().map(C::from)[..count]);
+        self.buffer[self.at..][..count].copy_from_slice(&C::pair(symbol.literals())[..count]);
         self.at += count;
     }
 

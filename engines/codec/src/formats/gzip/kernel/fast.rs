@@ -133,7 +133,7 @@ fn turns<P: Processor, C: ByteCell>(
         // Two cells whether or not there are literals: a branch would cost more.
         // SAFETY: invariant 3.
         unsafe {
-            at.cast::<[C; 2]>().write_unaligned(symbol.literals().map(C::from));
+            at.cast::<[C; 2]>().write_unaligned(C::pair(symbol.literals()));
             at = at.add(symbol.literal_count());
         }
         take!(symbol.0);
@@ -163,17 +163,18 @@ fn turns<P: Processor, C: ByteCell>(
         // Before the refill, see the theory above: at most 48 of 64 bits are gone.
         symbol = look_up!();
         refill!();
-        let available = (at as usize - floor as usize) / size_of::<C>();
-        if distance > available {
-            break Err(too_far(distance, available));
+        let (back, bytes) = (distance * size_of::<C>(), length * size_of::<C>());
+        let available = at as usize - floor as usize;
+        if back > available {
+            break Err(too_far(distance, available / size_of::<C>()));
         }
         // SAFETY: invariants 3 and 4.
         unsafe {
-            copy_match(at.cast(), distance * size_of::<C>(), length * size_of::<C>());
-            at = at.add(length);
+            copy_match(at.cast(), back, bytes);
+            at = at.byte_add(bytes);
         }
     };
-    output.at = (at as usize - buffer as usize) / size_of::<C>();
+    output.at = output.floor + (at as usize - floor as usize) / size_of::<C>();
     bits.next = next as usize - input as usize;
     bits.word = word;
     bits.count = count & 63;
