@@ -50,7 +50,7 @@ pub trait Chooser: Send {
     fn choose(&mut self, member: &mut Member, tell: &mut dyn FnMut(Event)) -> Choice;
 }
 
-/// What is told, in archive order.
+/// The lines, in archive order.
 #[derive(Debug)]
 pub enum Event {
     /// The archive's label.

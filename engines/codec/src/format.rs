@@ -500,7 +500,7 @@ pub trait Decoder: Send {
     ) -> Result<(), UnitDefect>;
 }
 
-/// What is left to do to a segment: it puts the content into the buffer.
+/// Work that is left to do to a segment: it puts the content into the buffer.
 pub type SegmentRest = Box<dyn FnOnce(&mut ByteBuffer) + Send>;
 
 /// Work on a unit that is decoded as a stream, for threads that have nothing more urgent to do.

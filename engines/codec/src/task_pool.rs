@@ -97,7 +97,7 @@ impl<T: AheadTask> TaskPool<T> {
     }
 }
 
-/// A task that somebody may wait for: if it panics, he goes on, and the panic ends the run.
+/// A task that a thread may wait for: if it panics, that thread goes on, and the panic ends the run.
 struct Promise<'a, T: AheadTask> {
     pool: &'a TaskPool<T>,
     number: Option<u64>,

@@ -325,7 +325,7 @@ pub fn tell_note(context: &Context, args: &TarArgs, note: &Note) -> bool {
     }
 }
 
-/// Tells of a name that keeps what is there. COMPAT: GNU tar's words and keywords; what is skipped is told to those who hear of every member.
+/// Tells of a name that keeps what is there. COMPAT: GNU tar's words and keywords; skipped members are reported only where every member is.
 fn tell_of_existing(context: &Context, args: &TarArgs, name: &[u8], kind: Kind) {
     let name = name.strip_suffix(b"/").unwrap_or(name);
     let asks_for_it = args.warning.contains(&Wish::On("existing-file"));

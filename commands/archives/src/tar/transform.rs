@@ -28,7 +28,7 @@ enum Part {
     Case(Case),
 }
 
-/// What becomes of the letters that follow.
+/// The case of the letters that follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Case {
     Upper,
@@ -138,7 +138,7 @@ fn one<'t>(text: &'t str, usual: &mut Targets, rules: &mut Vec<TransformRule>) -
     Ok(rest)
 }
 
-/// What stands in front of the next border that is not behind a backslash, and what stands behind it.
+/// The text in front of the next border that is not behind a backslash, and the text behind it.
 fn up_to(border: char, text: &str) -> Option<(&str, &str)> {
     let mut is_escaped = false;
     let end = text.find(|letter| {
@@ -254,7 +254,7 @@ impl TransformRule {
     }
 }
 
-/// What bytes that are no text are while names are matched: letters for private use, from here on.
+/// Bytes that are no text become letters for private use, from here on, while names are matched.
 const STRAY: u32 = 0x10_FE00;
 
 /// A name as letters, whatever bytes it has.
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn names_are_rewritten_as_gnu_tar_does() {
-        // What GNU tar makes of each was looked at.
+        // Compared with GNU tar's result for each.
         for (rule, name, expected) in [
             ("s/^old/new/", "old/old", "new/old"),
             ("s,a,b,g", "banana", "bbnbnb"),

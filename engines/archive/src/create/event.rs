@@ -1,4 +1,4 @@
-//! What is told while an archive is made, in the order of its members.
+//! Lines that are printed while an archive is made, in the order of its members.
 
 use super::Keeps;
 use crate::member::Member;
@@ -6,7 +6,7 @@ use crate::operation::Operation;
 use crate::write::Unfit;
 use std::io;
 
-/// What is told, in archive order.
+/// The lines, in archive order.
 #[derive(Debug)]
 pub enum Event {
     /// A member that is archived, where somebody wants to see it.

@@ -190,7 +190,7 @@ mod tests {
             (Access::InTurns, ["decompress", "check", "write"], without(300, 650), clock(0, 0, 0)),
             (Access::AtOffsets, ["read", "decompress", "write"], clock(10, 0, 0), without(500, 1200)),
         ] {
-            // What is read in turns is cut as a whole.
+            // Input that is read in turns is cut as a whole.
             let cut = if access == Access::InTurns { read } else { StageClock::default() };
             let decoder = Clocks { read, cut, work, ..Clocks::default() };
             let told = as_one(

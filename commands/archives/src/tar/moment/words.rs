@@ -80,7 +80,7 @@ const ZONES: [(&str, i64); 29] = [
     ("pdt", -28),
 ];
 
-/// What a word means; none: it is not known.
+/// The meaning of a word; none where it is not known.
 pub fn meaning(word: &str) -> Option<DateWord> {
     let word = word.to_lowercase();
     let is = |name: &str| word == name || word.len() == 3 && name.starts_with(&word);

@@ -22,7 +22,7 @@ pub const SERIES_BYTES: u64 = 1 << 20;
 /// Bytes behind a chunk's range that are read with it: the last block, which begins in the range, ends there. A longer one is left to the thread in turn.
 pub const OVERLAP_BYTES: usize = 128 << 10;
 
-/// LIMIT: uncompressed bytes of a chunk. What expands to more is left, from the last block on that does not, to the thread in turn.
+/// LIMIT: uncompressed bytes of a chunk. Behind the last block within it, the thread in turn goes on.
 const CHUNK_BYTES_MAX: usize = 4 << 20;
 
 /// Memory that a chunk takes at most: two bytes in cells and one in bytes for each that is uncompressed, and compressed bytes.
@@ -212,7 +212,7 @@ impl ChunkDecoder<'_> {
                     self.chunk.is_final = border.is_final;
                     return Some(self.chunk);
                 }
-                // What was found by chance breaks off in its first block.
+                // A block that was found by chance breaks off before its end.
                 Err(bytes) => tried += bytes,
             }
             from = begin + 1;

@@ -30,7 +30,7 @@ const PAUSE_BYTES: u64 = 64 << 20;
 /// Chunks that were decoded and wait in the pipeline to be resolved.
 const CHUNKS_IN_SLOTS: usize = 4;
 
-/// Those who hold the spare memory besides chunks: the cutter and the member.
+/// Owners of the spare memory besides chunks: the cutter and the member.
 const OWNERS: usize = 2;
 
 /// Bits before a stored block's length in which its header may begin.
@@ -123,7 +123,7 @@ impl ParallelMember {
             return Ok(Step::Series(at));
         }
         self.read_ahead(input);
-        // What cannot be read, decoding in series will find.
+        // Decoding in series will find bytes that cannot be read.
         let mut header = [0; 8];
         input.peek_at(0, &mut header).unwrap_or(0);
         let here = input.position() * 8 + search::canonical(&header, (at % 8) as usize) as u64;
