@@ -153,6 +153,8 @@ impl Quota {
         let quota = Self { directory };
         fs::write(quota.directory.join("cpu.cfs_period_us"), "100000").ok()?;
         fs::write(quota.directory.join("cpu.cfs_quota_us"), microseconds.to_string()).ok()?;
+        // Its neighbours wait for it as long as it has a quota left.
+        fs::write(quota.directory.join("cpu.shares"), "262144").ok()?;
         Some(quota)
     }
 
@@ -194,8 +196,14 @@ fn finds_throttling(times: u32) {
     };
     let load = Load::spinner(place.directory());
     quota.take_in(&load);
-    (0..times).for_each(|_| assert_verdict(&ceiling(&place, &load, "1"), 5, "throttled: sh ("));
+    // Where neighbours leave it less than its quota, it is short of CPUs and not throttled.
+    let outcomes: Option<Vec<ProgramOutcome>> =
+        (0..times).map(|_| undisturbed(&place, &load, "1", |spent| spent.ran > 0.27)).collect();
     drop(load);
+    let Some(outcomes) = outcomes else {
+        return left_out("throttling by a quota: other programs take its CPU all the time");
+    };
+    outcomes.iter().for_each(|outcome| assert_verdict(outcome, 5, "throttled: sh ("));
 }
 
 /// Whether what neither ran nor waited for a CPU is far more than the half of the time that the verdict asks for.

@@ -80,6 +80,12 @@ const IN_MEMORY_MIN_BYTES: u64 = 6 << 30;
 /// The step whose files may be in memory.
 const TESTS: &str = "tests";
 
+/// LIMIT: enough for a handful of tests; all lines are where the test runner printed them.
+const MAX_FAILURE_LINES: usize = 100;
+
+/// How many tests run at a time. Three for two cores: tests wait for servers, disks and clocks for a third of their time.
+const TEST_THREADS: &str = "RUST_TEST_THREADS";
+
 /// Runs the acceptance tests that have one of the names behind it.
 const ACCEPTANCE: &[&str] = &["test", "--workspace", "--test", "acceptance", "--"];
 
@@ -128,6 +134,9 @@ struct Totals {
     ignored: u64,
     /// Which those were, each with its reason.
     names_ignored: Vec<String>,
+    /// Whatever failed tests printed, to be read again at the end.
+    failures: Vec<String>,
+    is_in_failures: bool,
 }
 
 /// Runs all steps.
@@ -163,6 +172,9 @@ pub fn run(arguments: &TestArguments) -> Result<(), String> {
     }
     for reason in &left_out {
         println!("left out: {reason}");
+    }
+    for line in &totals.failures {
+        println!("{line}");
     }
     if let Err(message) = &outcome {
         println!("test failure: {message}");
@@ -255,7 +267,7 @@ fn steps(long: bool, tools: Tools, fuzz: &Path) -> Vec<Step> {
     }
     cargo("program and tests", &["build", "--workspace", "--bins", "--lib", "--tests"]);
     // The documents' examples are among them: cargo runs those of all libraries unless targets are named.
-    cargo(TESTS, &["test", "--workspace"]);
+    cargo(TESTS, &["test", "--workspace", "--no-fail-fast"]);
     // On its own, or the other tests would be built with the model's locks: features unify within one call of cargo.
     cargo("models", &["test", "--package", "manyhands-crew", "--features", "model", "--test", "model"]);
     cargo("models of locks", &["test", "--package", "manyhands-lab", "--features", "model", "locks::model"]);
@@ -271,7 +283,11 @@ fn steps(long: bool, tools: Tools, fuzz: &Path) -> Vec<Step> {
 }
 
 fn set_environment(steps: &mut [Step], long: bool, binary: &Path, notes: &Path) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     for step in steps {
+        if step.heading.starts_with(TESTS) {
+            step.environment.push((TEST_THREADS, (cores + cores / 2).to_string()));
+        }
         step.environment.push(("MH_BINARY", binary.display().to_string()));
         step.environment.push(("MH_LEFT_OUT", notes.display().to_string()));
         if long {
@@ -380,6 +396,10 @@ impl Totals {
         if let Some((name, reason)) = line.strip_prefix("test ").and_then(|test| test.split_once(" ... ignored, ")) {
             self.names_ignored.push(format!("{name}: {reason}"));
         }
+        self.is_in_failures = (self.is_in_failures || line.starts_with("---- ")) && line != "failures:";
+        if self.is_in_failures && self.failures.len() < MAX_FAILURE_LINES {
+            self.failures.push(line.to_owned());
+        }
         let Some(counts) = line.strip_prefix("test result: ") else { return };
         for part in counts.split([';', '.']) {
             let mut words = part.split_whitespace();
@@ -430,8 +450,13 @@ mod tests {
         totals.add("test result: FAILED. 2 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s");
         totals.add("test something ... ok");
         totals.add("test many::a_lot ... ignored, takes minutes");
+        for line in ["failures:", "---- one stdout ----", "it panicked", "failures:", "    one"] {
+            totals.add(line);
+        }
         let names_ignored = vec!["many::a_lot: takes minutes".to_owned()];
-        assert_eq!(totals, Totals { passed: 6, failed: 3, ignored: 1, names_ignored });
+        let failures = vec!["---- one stdout ----".to_owned(), "it panicked".to_owned()];
+        let expected = Totals { passed: 6, failed: 3, ignored: 1, names_ignored, failures, is_in_failures: false };
+        assert_eq!(totals, expected);
         assert_eq!(totals.summary(2, 214), "test summary: 6 passed, 3 failed, 1 ignored, 2 left out in 214 s");
     }
 
