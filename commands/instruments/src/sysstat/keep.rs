@@ -45,8 +45,15 @@ enum Place {
 }
 
 impl Keeper {
-    /// To a file, or into a directory that is there. Nothing is written yet, but what can be wrong is found.
+    /// To a file, or into a directory, which is created if days are kept. No sample is written yet, but faults are found.
     pub fn open(command: &'static str, path: &Path, keep: Option<u32>, facts: HostFacts) -> Result<Self, Failure> {
+        if keep.is_some() && !path.is_dir() {
+            std::fs::create_dir(path).map_err(|error| {
+                let (path, cause) = (terminal::quote(path), sys::error_text::message(&error));
+                let message = format!("create {path} as the directory that --keep needs: {cause}");
+                Failure::Environment { command, message }
+            })?;
+        }
         let place =
             if path.is_dir() { Place::Days { directory: path.to_owned(), keep } } else { Place::File(path.to_owned()) };
         let mut keeper = Self { place, facts, open: None, missed: Missed::default() };
@@ -200,6 +207,17 @@ mod tests {
         names.retain(|name| name.starts_with("2024") || name == "notes.mhstat");
         names.sort();
         assert_eq!(names.len(), 4, "three days and what is none: {names:?}");
+    }
+
+    #[test]
+    fn a_directory_for_days_is_created_and_a_file_is_not_taken_for_one() {
+        let place = tempfile::tempdir().expect("a directory");
+        let open = |name: &str| Keeper::open("x", &place.path().join(name), Some(2), HostFacts::default());
+        let mut keeper = open("days").expect("opened");
+        assert_eq!(keeper.write(&snapshot(DAY_NS)), None);
+        assert!(place.path().join("days").is_dir());
+        std::fs::write(place.path().join("file"), "").expect("written");
+        assert!(open("file").is_err() && open("none/days").is_err());
     }
 
     #[test]
