@@ -37,7 +37,7 @@ const SCREENS: &[&[&str]] = &[
     &["awk 'BEGIN { while (1) n++ }' & sleep 0.2 #", "mh ceiling 3 awk", "mh pstime 3 awk", "kill %1 #"],
     &[
         "mh tamp -19 --priority low db.tar -o low.zst 2>/dev/null & sleep 1 #",
-        "mh tamp -19 --priority high db.tar -o high.zst 2>/dev/null & sleep 1 #",
+        "mh tamp -19 --priority high db.tar -o high.zst 2>/dev/null & sleep 6 #",
         "mh crew --once",
         "kill %1 %2 #",
     ],
