@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use testkit::data;
 use testkit::program::{Exit, ProgramOutcome, TestProgram, left_out};
@@ -140,6 +141,15 @@ impl Family {
             _ => bytes.to_vec(),
         }
     }
+}
+
+/// What is neither a file nor a directory, in a directory.
+fn add_others(place: &Place) {
+    for (target, name) in [("x", "dir/sym"), ("nowhere", "dir/dangling"), ("../dir", "dir/into")] {
+        symlink(target, place.path(name)).expect("a link");
+    }
+    // Its name stays when nobody listens any more.
+    drop(UnixListener::bind(place.path("dir/socket")).expect("a socket"));
 }
 
 fn run_line(place: &Place, line: &str, links: Option<&Path>) -> ProgramOutcome {

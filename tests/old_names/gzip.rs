@@ -1,6 +1,6 @@
 //! gzip, gunzip, zcat, pigz, unpigz.
 
-use super::{Case, Family, ends, says};
+use super::{Case, Family, add_others, ends, says};
 use crate::place::{Place, said};
 use std::time::{Duration, UNIX_EPOCH};
 use testkit::program::{Exit, TestProgram, left_out};
@@ -217,6 +217,27 @@ fn pigz_keeps_an_archive_of_several_entries() {
     }
     if let Some(family) = Family::new("pigz", "gz") {
         family.compare_with(PIGZ_ARCHIVES, add_archives);
+    }
+}
+
+const OTHERS: &[Case] = &[
+    says("mkfifo dir/fifo; gzip -r dir"),
+    says("mkfifo dir/fifo; gzip -rq dir"),
+    says("mkfifo dir/fifo; gzip -rk dir"),
+    says("mkfifo dir/fifo; gzip -r dir/fifo dir/sym dir/socket"),
+    says("mkfifo dir/fifo; gzip -dr dir"),
+    says("gzip dir/socket dir/dangling"),
+];
+
+const OTHERS_OF_PIGZ: &[Case] = &[says("pigz -r dir"), says("pigz -rk dir")];
+
+#[test]
+fn others_in_directories_are_reported() {
+    if let Some(family) = Family::new("gzip", "gz") {
+        family.compare_with(OTHERS, add_others);
+    }
+    if let Some(family) = Family::new("pigz", "gz") {
+        family.compare_with(OTHERS_OF_PIGZ, add_others);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which files zstd works on and where they go: several into one, lists, directories, links, dictionaries, and how it ends.
 
-use super::{Case, Family, ends, run_line, says};
+use super::{Case, Family, add_others, ends, run_line, says};
 use crate::place::{Place, said};
 use testkit::data;
 use testkit::program::{Exit, TestProgram};
@@ -128,6 +128,28 @@ fn long_files_into_one_output_keep_their_order() {
     let outcome = run_line(&place, "rm all; zstd -dqf first.zst bad.zst -o all", Some(family.links.path()));
     assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
     assert!(!place.has("all"), "of a damaged input nothing is left");
+}
+
+const OTHERS: &[Case] = &[
+    says("zstd -r dir"),
+    says("zstd -rq dir a"),
+    says("zstd -rqq dir"),
+    says("zstd -rq --rm dir"),
+    says("zstd -rc dir > out"),
+    says("zstd -r dir/sym dir/socket a"),
+    says("zstd -rqt dir"),
+];
+
+#[test]
+fn others_in_directories_are_reported() {
+    let Some(family) = Family::new("zstd", "zst") else { return };
+    family.compare_with(OTHERS, add_others);
+    // zstd waits until somebody writes to it.
+    let place = family.directory();
+    let outcome = run_line(&place, "mkfifo dir/fifo; zstd -rq dir", Some(family.links.path()));
+    assert_eq!(outcome.exit, Exit::Code(1), "{}", said(&outcome));
+    assert_eq!(said(&outcome), "zstd: dir/fifo is not a regular file -- ignored \n");
+    assert!(place.has("dir/x.zst") && !place.has("dir/fifo.zst"));
 }
 
 /// zstd loses that input.

@@ -4,7 +4,7 @@
 
 use super::TampArgs;
 use super::list::Row;
-use super::names::{LeftAlone, SpecialMode};
+use super::names::{LeftAlone, OthersInside, SpecialMode};
 use codec::admission::FormatAdmission;
 use codec::error::CodecError;
 use codec::format::Remark;
@@ -94,6 +94,8 @@ pub struct Refused {
     pub hard: bool,
     /// Files that run with their owner's or group's rights, or are sticky: packing would lose that.
     pub special_modes: bool,
+    /// Others in directories that are gone through.
+    pub inside: OthersInside,
 }
 
 /// Another directory for outputs.

@@ -72,15 +72,29 @@ pub struct Found {
     pub by_walking: bool,
 }
 
-/// All files under `paths`, directories gone through in name order when `recursive`; symbolic links inside directories are left
-/// alone, as gzip -r does.
-pub fn expand(paths: &[PathBuf], recursive: bool, left_alone: &mut Vec<(PathBuf, LeftAlone)>) -> Vec<Found> {
+/// Symbolic links, FIFOs, sockets and devices in directories, none of which is worked on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OthersInside {
+    /// Silently.
+    #[default]
+    PassedOver,
+    /// As if they had been named.
+    LeftAlone,
+}
+
+/// All files under `paths`, directories gone through in name order when `recursive`.
+pub fn expand(
+    paths: &[PathBuf],
+    recursive: bool,
+    others: OthersInside,
+    left_alone: &mut Vec<(PathBuf, LeftAlone)>,
+) -> Vec<Found> {
     let mut found = Vec::new();
     for path in paths {
         if !path.is_dir() {
             found.push(Found { path: path.clone(), by_walking: false });
         } else if recursive {
-            walk(path, &mut found, left_alone);
+            walk(path, others, &mut found, left_alone);
         } else {
             left_alone.push((path.clone(), LeftAlone::Directory));
         }
@@ -88,7 +102,7 @@ pub fn expand(paths: &[PathBuf], recursive: bool, left_alone: &mut Vec<(PathBuf,
     found
 }
 
-fn walk(directory: &Path, found: &mut Vec<Found>, left_alone: &mut Vec<(PathBuf, LeftAlone)>) {
+fn walk(directory: &Path, others: OthersInside, found: &mut Vec<Found>, left_alone: &mut Vec<(PathBuf, LeftAlone)>) {
     let mut waiting = vec![directory.to_owned()];
     while let Some(directory) = waiting.pop() {
         let read = std::fs::read_dir(&directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
@@ -103,8 +117,15 @@ fn walk(directory: &Path, found: &mut Vec<Found>, left_alone: &mut Vec<(PathBuf,
         for entry in &entries {
             let name = entry.file_name();
             let is_ours = name.as_bytes().starts_with(b".mh-") && name.as_bytes().ends_with(b".tmp");
-            if entry.file_type().is_ok_and(|kind| kind.is_file()) && !is_ours {
-                found.push(Found { path: entry.path(), by_walking: true });
+            let Ok(kind) = entry.file_type() else { continue };
+            match others {
+                _ if is_ours || kind.is_dir() => {}
+                _ if kind.is_file() => found.push(Found { path: entry.path(), by_walking: true }),
+                OthersInside::LeftAlone if kind.is_symlink() => {
+                    left_alone.push((entry.path(), LeftAlone::SymbolicLink));
+                }
+                OthersInside::LeftAlone => left_alone.push((entry.path(), LeftAlone::NotAFile)),
+                OthersInside::PassedOver => {}
             }
         }
         // The stack is popped from its end: directories come out in name order.

@@ -126,7 +126,7 @@ pub fn look(context: &Context, args: &TampArgs) -> Result<Inputs, Failure> {
         true => args.files.iter().map(|path| args.manners.meant(path, args.suffix.as_deref())).collect(),
         false => args.files.clone(),
     };
-    let files = names::expand(&meant, args.recursive, &mut left_alone);
+    let files = names::expand(&meant, args.recursive, args.manners.refuses.inside, &mut left_alone);
     let direction = if decompresses(args) { decode_direction(args)? } else { encode_direction(args)? };
     let lanes = lanes(args, &direction, &files, &mut left_alone);
     Ok(Inputs { direction, lanes, left_alone })

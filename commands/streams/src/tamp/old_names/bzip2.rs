@@ -122,7 +122,7 @@ fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> {
     let refuses = !force && wish.replaces_files();
     let manners = manners(wish);
     manners.admission.passes_on = force && to_stdout && unpacks;
-    manners.refuses = Refused { symbolic: refuses, hard: refuses, special_modes: false };
+    manners.refuses = Refused { symbolic: refuses, hard: refuses, ..Refused::default() };
     Ok(())
 }
 

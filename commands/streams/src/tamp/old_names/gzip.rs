@@ -4,7 +4,7 @@
 use super::options::{Allowed, Digits, Table, accepted, accepted_value, flag, refused, value};
 use super::{Family, Shows, Wish, deflate_lists, in_getopt_words, input_of, kernel_words, manners, name_of, output_of};
 use crate::tamp::manners::{Codes, Event, Manners, Refused, Said, Way};
-use crate::tamp::names::{LeftAlone, SpecialMode};
+use crate::tamp::names::{LeftAlone, OthersInside, SpecialMode};
 use crate::tamp::question::OverwriteQuestion;
 use codec::admission::{BehindTheEnd, FormatAdmission, Oddities};
 use codec::error::{CodecError, UnitDefect, Unrecognised};
@@ -13,6 +13,7 @@ use codec::lane::Totals;
 use codec::origin::Tells;
 use mh_kit::context::Context;
 use mh_kit::failure::with_causes;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use terminal::{Verbosity, printable};
 
@@ -149,7 +150,9 @@ pub(super) fn finish(wish: &mut Wish, _context: &Context) -> Result<(), String> 
     if manners.admission.passes_on {
         manners.admission.behind_the_end = BehindTheEnd::PassedOn;
     }
-    manners.refuses = Refused { symbolic: refuses_links, hard: refuses_links, special_modes: refuses_links };
+    // COMPAT: with -f links are followed, so that none of them is reported.
+    let inside = if refuses_links { OthersInside::LeftAlone } else { OthersInside::PassedOver };
+    manners.refuses = Refused { symbolic: refuses_links, hard: refuses_links, special_modes: refuses_links, inside };
     Ok(())
 }
 
@@ -212,6 +215,7 @@ fn odd(name: &str, input: &str, remark: Remark) -> Said {
 }
 
 fn left_alone(name: &str, path: &Path, why: &LeftAlone) -> Said {
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_socket());
     let path = name_of(path);
     match why {
         LeftAlone::CompressedAlready { ending } => {
@@ -219,6 +223,8 @@ fn left_alone(name: &str, path: &Path, why: &LeftAlone) -> Said {
         }
         LeftAlone::UnknownEnding => Said::odd(2, format!("{name}: {path}: unknown suffix -- ignored")),
         LeftAlone::Directory => Said::odd(2, format!("{name}: {path} is a directory -- ignored")),
+        // COMPAT: what opening it gives.
+        LeftAlone::NotAFile if is_socket => Said::wrong(1, format!("{name}: {path}: No such device or address")),
         LeftAlone::NotAFile => Said::odd(2, format!("{name}: {path} is not a directory or a regular file - ignored")),
         LeftAlone::SameOutput { other } => {
             Said::wrong(2, format!("{name}: {path}: {} gets the same name; ignored", name_of(other)))

@@ -4,7 +4,7 @@
 use super::options::{self, Complaint, Digits, Table, accepted, accepted_value, flag, value};
 use super::{Family, Shows, Wish, deflate_lists, gzip, input_of, kernel_words, manners, name_of, output_of};
 use crate::tamp::manners::{Event, Manners, PacksTwice, Refused, Said, Way};
-use crate::tamp::names::LeftAlone;
+use crate::tamp::names::{LeftAlone, OthersInside};
 use crate::tamp::question::OverwriteQuestion;
 use codec::admission::{BehindTheEnd, FormatAdmission, Oddities};
 use codec::error::{CodecError, UnitDefect, Unrecognised};
@@ -169,7 +169,8 @@ fn finish(wish: &mut Wish, context: &Context) -> Result<(), String> {
     });
     // COMPAT: pigz passes over links for -t and -l as well.
     let symbolic = !wish.args.force && !wish.args.stdout;
-    manners(wish).refuses = Refused { symbolic, ..Refused::default() };
+    let inside = if symbolic { OthersInside::LeftAlone } else { OthersInside::PassedOver };
+    manners(wish).refuses = Refused { symbolic, inside, ..Refused::default() };
     Ok(())
 }
 
@@ -218,7 +219,7 @@ fn left_alone(path: &str, why: &LeftAlone) -> String {
         LeftAlone::CompressedAlready { ending } => format!("{path} ends with {ending}"),
         LeftAlone::UnknownEnding => format!("{path} does not have compressed suffix"),
         LeftAlone::Directory => format!("{path} is a directory"),
-        LeftAlone::NotAFile => format!("{path} is not a file or directory"),
+        LeftAlone::NotAFile => format!("{path} is a special file or device"),
         LeftAlone::SymbolicLink => format!("{path} is a symbolic link"),
         LeftAlone::SameOutput { other } => format!("{path} has the same output as {}", name_of(other)),
         LeftAlone::OtherNames(others) => format!("{path} has {others} other names"),

@@ -452,5 +452,5 @@ fn settle_manners(wish: &mut Wish, unpacks: bool, reads: &'static [&'static str]
     manners.admission =
         FormatAdmission { formats: reads, passes_on, mixes: false, oddities, takes_empty: false, behind_the_end };
     manners.compressed_endings = Some(compressed);
-    manners.refuses = Refused { symbolic: refuses, hard: refuses, special_modes: refuses };
+    manners.refuses = Refused { symbolic: refuses, hard: refuses, special_modes: refuses, ..Refused::default() };
 }

@@ -4,7 +4,7 @@
 use super::super::{Wish, name_of};
 use super::{ERROR, say, say_notes, shown_name};
 use crate::tamp::manners::OutputDirectory;
-use crate::tamp::names::{self, LeftAlone};
+use crate::tamp::names::{self, Found, LeftAlone, OthersInside};
 use crate::tamp::question;
 use mh_kit::failure::with_causes;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -27,10 +27,28 @@ pub(super) fn settle(wish: &mut Wish) -> Result<(), String> {
     }
     if wish.args.recursive {
         let mut left_alone = Vec::new();
-        let found = names::expand(&wish.args.files, true, &mut left_alone);
-        for (directory, why) in left_alone {
-            let LeftAlone::Unreadable(error) = why else { continue };
-            say(wish, Verbosity::Quiet, &format!("Cannot open directory '{}': {error}", shown_name(&directory)));
+        // COMPAT: with -f links are none of these.
+        let others = if wish.args.force { OthersInside::PassedOver } else { OthersInside::LeftAlone };
+        let mut found = names::expand(&wish.args.files, true, others, &mut left_alone);
+        let reads_anything = wish.args.stdout || wish.args.output.is_some() || wish.args.test || wish.args.list;
+        for (path, why) in left_alone {
+            let name = shown_name(&path);
+            match why {
+                LeftAlone::Unreadable(error) => {
+                    say(wish, Verbosity::Quiet, &format!("Cannot open directory '{name}': {error}"));
+                }
+                LeftAlone::SymbolicLink => {
+                    say(wish, Verbosity::Normal, &format!("Warning : {name} is a symbolic link, ignoring"));
+                }
+                // What has no output of its own would be read.
+                LeftAlone::NotAFile if reads_anything => {
+                    wish.args.manners.codes.note(1);
+                    say(wish, Verbosity::Quiet, &format!("zstd: {name} is not a regular file -- ignored "));
+                }
+                // COMPAT: it counts as an input, and is reported with these.
+                LeftAlone::NotAFile => found.push(Found { path, by_walking: true }),
+                _ => {}
+            }
         }
         wish.args.recursive = false;
         let named_any = !wish.args.files.is_empty();
