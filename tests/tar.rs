@@ -16,6 +16,7 @@ mod messages;
 mod patterns;
 mod placed;
 mod plain_user;
+mod questions;
 mod rights;
 mod scripts;
 mod selection;

@@ -12,6 +12,9 @@ fn what_is_there_is_kept_under_another_name() {
     for script in [
         "tar cf t.tar s; echo new > s/a; echo new > s/b; rm s/link; ln -s b s/link; tar xf t.tar --backup; cat s/a s/a~ s/b~; readlink s/link~
          tar xf t.tar --backup=numbered; tar xf t.tar --backup=numbered s/a",
+        "tar cf t.tar s; tar xvf t.tar --backup; tar xvf t.tar --backup=numbered s/a s/d; tar xvvf t.tar -C x --backup; tar xf t.tar --backup",
+        "head -c 3000000 /dev/zero > s/z; tar czf t.tgz s; tar xvf t.tgz --suffix=.old; tar xvf t.tgz --backup --strip-components=1",
+        "tar cf t.tar s; tar xvf t.tar --suffix=.old --transform='s/b/s\\/a/' s/b; tar xOvf t.tar --backup s/a",
         "tar cf t.tar s; tar xf t.tar --suffix=.old; VERSION_CONTROL=numbered tar xf t.tar --backup; tar xf t.tar --backup=none
          SIMPLE_BACKUP_SUFFIX=.x tar xf t.tar --backup=simple s/a",
         "tar cf t.tar s; tar xf t.tar --backup=zork 2>/dev/null; test $? != 0",

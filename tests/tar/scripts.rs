@@ -115,3 +115,39 @@ fn archives_on_other_machines_are_refused_and_no_file_is_made() {
     assert!(printed.starts_with("2\n2\na:b\nc:d\n"), "{printed}");
     assert!(printed.contains("another machine"), "{printed}");
 }
+
+#[test]
+fn lines_name_blocks_as_those_of_gnu_tar() {
+    if !tools(&["tar"]) {
+        return;
+    }
+    let posix = "--format=posix --pax-option=delete=atime,delete=ctime";
+    for format in ["--format=gnu", "--format=ustar", posix, "--format=gnu -S"] {
+        let script = format!(
+            "truncate -s 50k s/z; echo end >> s/z; seq 700 > s/b; tar cRvf t.tar {format} s; tar cf u.tar -R {format} s
+             for archive in t.tar '- < t.tar'; do
+               for what in tR 'tR s/b' 'xRvO s/a' 'xRvC x' dR dRv 'tR --occurrence=1 s/b' 'xRC x --occurrence=1 s/b'; do eval tar -f $archive -$what || echo $?; done
+             done
+             tar cf - {format} s/d/c | head -c 2048 | tar tRf - > cut; grep -c '^block' cut; tar cRvvf t.tar {format} s/d | grep -o '^block .* '"
+        );
+        let (theirs, ours) = (run(&script, "TAR_OPTIONS=--sort=name command tar"), run(&script, "$mh tar"));
+        let lines = |printed: &str| -> Vec<String> {
+            let is_line = |line: &&str| !line.starts_with("tar: ") && !line.starts_with("mh tar: ");
+            printed.lines().filter(is_line).map(str::to_owned).collect()
+        };
+        assert_eq!(lines(&ours.1), lines(&theirs.1), "{script}");
+        assert!(ours.1.contains("** Block of NULs **"), "{}", ours.1);
+    }
+    let script = "tar cf t.tar --format=gnu -V label s; tar tRf t.tar; tar xRvf t.tar -C x; tar dRvf t.tar";
+    let theirs = run(script, "TAR_OPTIONS=--sort=name command tar");
+    assert_eq!(run(script, "$mh tar").1, theirs.1);
+    // Each archive without an end mark ends in another way.
+    let script =
+        "tar cf t.tar --format=gnu s/a; head -c 1024 t.tar > u.tar; tar tRf u.tar; tar xRf u.tar; tar dRf u.tar";
+    let theirs = run(script, "command tar");
+    assert_eq!(run(script, "$mh tar").1, theirs.1);
+    // The index of a compressed archive says nothing about blocks.
+    let script = "head -c 9000000 /dev/urandom > s/z; tar cf t.tgz -z s; tar tRf t.tgz | grep -c '^block'; tar xRvf t.tgz s/a | grep -o '^block.*a'";
+    let (_, printed) = run(script, "$mh tar");
+    assert!(printed.starts_with("10\nblock "), "{printed}");
+}

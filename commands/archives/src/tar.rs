@@ -24,6 +24,7 @@ mod old_style;
 mod packer;
 mod pax_options;
 mod progress;
+mod questions;
 mod selection;
 mod small;
 mod there;
@@ -290,7 +291,7 @@ fn read_list(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// Hands that a run may use at most.
 fn width(context: &Context, args: &TarArgs) -> usize {
-    if args.is_small {
+    if args.is_serial() {
         return 1;
     }
     let wanted = args.shared.hands_asked().unwrap_or_else(|| context.machine.hands_allowed());
@@ -329,6 +330,7 @@ impl Workers {
 fn workers(context: &Context, args: &TarArgs) -> Workers {
     let most = width(context, args);
     let why = match args.shared.hands_asked() {
+        _ if args.telling.interactive => "--interactive asks before each file".to_owned(),
         Some(_) => "--hands".to_owned(),
         None if args.is_small => "too short for a second hand to help".to_owned(),
         None => format!("{} allowed CPUs", context.machine.hands_allowed()),
@@ -349,7 +351,7 @@ fn workers_on(context: &Context, args: &TarArgs, paths: &[PathBuf]) -> Workers {
 
 fn bound(context: &Context, args: &TarArgs, paths: &[PathBuf]) -> Option<Bound> {
     let paths = paths.iter().map(|path| path.as_os_str().as_bytes());
-    if args.is_small {
+    if args.is_serial() {
         None
     } else {
         width::bound(&context.host, args.shared.hands_asked(), || context.machine.hands_allowed(), paths)
@@ -358,7 +360,7 @@ fn bound(context: &Context, args: &TarArgs, paths: &[PathBuf]) -> Option<Bound> 
 
 /// How a pipeline of this run works.
 fn mode(args: &TarArgs) -> Executor {
-    if args.is_small { Executor::SingleCore } else { Executor::Threaded }
+    if args.is_serial() { Executor::SingleCore } else { Executor::Threaded }
 }
 
 /// Signs the run up.
@@ -370,7 +372,10 @@ fn lease(context: &Context, args: &TarArgs, width: usize, what: &str) -> (Shared
     {
         context.messages.warning(&context.program, &format!("could not lower its priority: {error}"), &[]);
     }
-    let shared = if args.is_small { Shared::alone(width) } else { sharing::budget(context, width, priority.class()) };
+    // Nobody waits for one who waits for answers, and a decoder works beside the one thread.
+    let width = if args.telling.interactive { 2 } else { width };
+    let shared =
+        if args.is_serial() { Shared::alone(width) } else { sharing::budget(context, width, priority.class()) };
     let lease = shared.budget.lease(Request {
         priority: priority.class(),
         weight: args.shared.weight(),

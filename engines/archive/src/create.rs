@@ -51,6 +51,10 @@ use walk::{Found, Walk};
 /// Things to tell.
 pub type Told = Vec<Event>;
 
+/// Whether what has a name is to be archived, with all beneath it. Asked in archive order, of each before its data are read; learns of what is to
+/// be told first.
+pub type Confirm<'a> = &'a (dyn Fn(&[u8], &mut Told) -> bool + Sync);
+
 /// How the archive is packed.
 #[derive(Clone, Copy)]
 pub struct Packing {
@@ -85,6 +89,8 @@ pub struct Creation<'a> {
     pub open_files: usize,
     /// What is told of members that are archived.
     pub members: Members,
+    /// Agrees to each file.
+    pub confirm: Confirm<'a>,
     /// Told of everything, in archive order, from one thread at a time.
     pub on_event: &'a (dyn Fn(Event) + Sync),
     /// Why it failed as a whole, once it is over.
@@ -463,7 +469,7 @@ impl Layout<'_> {
     /// Lays out one more member, or the end.
     fn lay_out(&mut self, what: &Creation<'_>, told: &mut Told, turn: &mut CutTurn<'_>) {
         let from = self.known.len();
-        let Some(Found { operand, path, mut member, data }) = self.walk.next(told, turn) else {
+        let Some(Found { operand, path, mut member, data }) = self.walk.next(told, turn, what.confirm) else {
             self.ended = true;
             self.walk.missing_links(told);
             end_archive(self.laid_out, &mut self.known);

@@ -15,7 +15,7 @@ use crate::operation::Operation;
 use crate::place::in_progress::Unfinished;
 use crate::place::{
     DirectoriesChanged, Earlier, Existing, Manner, PlaceError, Placed, Placer, Reach, Root, could_not,
-    restore_directory,
+    restore_directory, split,
 };
 use crate::read::{Note, ReadError, Rules};
 use crew::budget::Lease;
@@ -44,6 +44,16 @@ pub enum Choice {
     Stop,
 }
 
+/// How much is sliced before it is placed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlicePace {
+    /// Members that stand close together, which costs least.
+    #[default]
+    Gathered,
+    /// One member: without threads each is in its place before the chooser is asked about the next.
+    OneByOne,
+}
+
 /// Decides which members are taken, and under which path. Asked in archive order.
 pub trait Chooser: Send {
     /// May change the member's path, owner and whatever else; may have something to tell.
@@ -55,10 +65,17 @@ pub trait Chooser: Send {
 pub enum Event {
     /// The archive's label.
     Label(Arc<Member>),
-    /// What was there and is not in an incremental archive has been removed.
+    /// What was there and is not in an incremental archive is removed.
     Removed {
         /// Its path.
         path: Vec<u8>,
+    },
+    /// What a member replaces has got another name.
+    KeptAs {
+        /// Its path.
+        path: Vec<u8>,
+        /// The other one.
+        kept: Vec<u8>,
     },
     /// A member that was taken: name in the archive, and what it became.
     Taken {
@@ -113,6 +130,10 @@ pub struct Extraction<'a> {
     pub manner: &'a Manner,
     /// Files under way, for signals.
     pub unfinished: &'a Unfinished,
+    /// How much is sliced before it is placed.
+    pub pace: SlicePace,
+    /// Agrees to what an incremental archive removes, by its path.
+    pub may_remove: &'a (dyn Fn(&[u8]) -> bool + Sync),
     /// Told of everything, in archive order, from one thread at a time.
     pub on_event: &'a (dyn Fn(Event) + Sync),
     /// Directories that went; starts empty.
@@ -161,6 +182,8 @@ struct Item {
     carry: Carry,
     when: When,
     outcome: Option<Result<Placed, PlaceError>>,
+    /// The name that what was there has got.
+    kept: Option<Vec<u8>>,
 }
 
 impl Item {
@@ -241,7 +264,7 @@ impl<'a> Stages for Extraction<'a> {
         let chooser = chooser.expect("a lane is opened once");
         let reading = if archive.is_some() { By::Workers } else { By::OwnThread };
         Ok(OpenLane {
-            source: Slicer::new(feed, self.rules, chooser, Arc::clone(&order), Arc::clone(&done)),
+            source: Slicer::new(feed, self.rules, (chooser, self.pace), Arc::clone(&order), Arc::clone(&done)),
             sink: ExtractSink {
                 placer: Mutex::new(self.placer(Earlier::IsThere)),
                 directories: Mutex::default(),
@@ -289,6 +312,7 @@ impl<'a> Stages for Extraction<'a> {
                     continue;
                 }
                 item.outcome = place(placer, item, &chunk.block, chunk.archive.as_deref());
+                item.kept = placer.take_kept();
                 item.wait_where_it_was_too_early(placer);
             }
         }
@@ -313,6 +337,7 @@ impl<'a> Stages for Extraction<'a> {
                             Ok(()) => place(&mut placer, item, &chunk.block, sink.archive.as_deref()),
                             Err(error) => Some(Err(error)),
                         };
+                        item.kept = placer.take_kept().or(item.kept.take());
                         self.tell(sink, item);
                         self.remove_what_went(&mut placer, item);
                         bytes += item.carry.bytes(&item.member);
@@ -383,9 +408,15 @@ impl<'a> Extraction<'a> {
         if !self.manner.follows_listings || item.member.kind != Kind::Directory {
             return;
         }
-        match placer.remove_what_went(&item.member) {
-            Ok(gone) => gone.into_iter().for_each(|path| (self.on_event)(Event::Removed { path })),
-            Err(error) => (self.on_event)(Event::NotPlaced { name: item.name(), link: None, error }),
+        let removed = placer.remove_what_went(&item.member, &mut |path| {
+            let goes = (self.may_remove)(&path);
+            if goes {
+                (self.on_event)(Event::Removed { path });
+            }
+            goes
+        });
+        if let Err(error) = removed {
+            (self.on_event)(Event::NotPlaced { name: item.name(), link: None, error });
         }
     }
 
@@ -393,6 +424,11 @@ impl<'a> Extraction<'a> {
     fn tell(&self, sink: &ExtractSink<'a>, item: &mut Item) {
         if item.carry.is_first() {
             (self.on_event)(Event::Taken { name: item.name(), member: Arc::clone(&item.member) });
+        }
+        if let Some(kept) = item.kept.take() {
+            let path = item.member.path.clone();
+            let kept = [&path[..path.len() - split(&path).1.len()], &kept].concat();
+            (self.on_event)(Event::KeptAs { path, kept });
         }
         let mut directories = sink.directories.lock();
         match item.outcome.take() {

@@ -50,8 +50,8 @@ impl Existing {
     }
 }
 
-/// Gives what has a name in a directory another one.
-pub type BackUpCall = dyn Fn(Directory<'_>, &[u8]) -> io::Result<()> + Send + Sync;
+/// Gives what has a name in a directory another one, and returns that.
+pub type BackUpCall = dyn Fn(Directory<'_>, &[u8]) -> io::Result<Vec<u8>> + Send + Sync;
 
 /// How what is there is kept.
 #[derive(Clone)]
@@ -149,6 +149,8 @@ pub struct Placer<'a> {
     manner: &'a Manner,
     noted: Noted,
     may_be_plain: bool,
+    /// The name under which what was there is kept.
+    kept: Option<Vec<u8>>,
     /// Room for a name with its end.
     name: Vec<u8>,
 }
@@ -165,7 +167,15 @@ impl<'a> Placer<'a> {
         let links =
             if earlier == Earlier::MayBeUnderWay { LinksOnTheWay::Refuse } else { LinksOnTheWay::FollowBeneath };
         let (directories, noted) = (TargetDirectories::new(root, changed, manner, links), unfinished.of_a_worker());
-        Self { directories, earlier, manner, noted, may_be_plain: plain::may_be_plain(manner), name: Vec::new() }
+        Self {
+            directories,
+            earlier,
+            manner,
+            noted,
+            may_be_plain: plain::may_be_plain(manner),
+            kept: None,
+            name: Vec::new(),
+        }
     }
 
     /// Whether what failed may be done when all that came before is there.
@@ -261,10 +271,18 @@ impl<'a> Placer<'a> {
         Err(could_not(operation)(there_already()))
     }
 
+    /// The name that what was in the way of the last member has got.
+    pub fn take_kept(&mut self) -> Option<Vec<u8>> {
+        self.kept.take()
+    }
+
     /// Takes what is there away, or keeps it under another name.
-    fn clear(&self, directory: &TargetDirectory, name: &[u8], there: &Status) -> io::Result<()> {
+    fn clear(&mut self, directory: &TargetDirectory, name: &[u8], there: &Status) -> io::Result<()> {
         match &self.manner.backup {
-            Some(BackUp(back_up)) if !there.is_directory() => back_up(directory.directory(), name),
+            Some(BackUp(back_up)) if !there.is_directory() => {
+                self.kept = Some(back_up(directory.directory(), name)?);
+                Ok(())
+            }
             _ if there.is_directory() && self.manner.unlinks_trees => {
                 listing::remove_all(directory.directory(), name, true)
             }

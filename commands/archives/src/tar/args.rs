@@ -233,6 +233,11 @@ impl TarArgs {
         self.file.first().map(PathBuf::as_path)
     }
 
+    /// Whether one thread does all of it, one file after another.
+    pub fn is_serial(&self) -> bool {
+        self.is_small || self.telling.interactive
+    }
+
     /// The format, for programs that are run.
     pub fn format_name(&self) -> &str {
         match self.format.as_deref() {

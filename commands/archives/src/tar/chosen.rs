@@ -36,6 +36,8 @@ pub struct Chosen {
     quotas: Option<Quotas>,
     leaves_attribute: Option<Box<LeavesAttribute>>,
     removed_was_told: bool,
+    /// Bytes in front of the last path that was chosen: the directory of its name.
+    target_bytes: usize,
     /// Where the last member that was looked at ends; the run keeps the chooser, and the command asks in the end.
     pub end: Arc<AtomicU64>,
 }
@@ -61,6 +63,7 @@ impl Chosen {
             quotas: (args.untrusted && !args.operation.diff).then(Quotas::default),
             leaves_attribute: leaves_attribute(args),
             removed_was_told: false,
+            target_bytes: 0,
             end: Arc::default(),
         })
     }
@@ -78,6 +81,7 @@ impl Chosen {
             quotas: None,
             leaves_attribute: leaves_attribute(args),
             removed_was_told: false,
+            target_bytes: 0,
             end: Arc::default(),
         }
     }
@@ -149,7 +153,8 @@ impl Chosen {
     }
 
     /// Puts the directory in front of its path that `-C` says for its name.
-    fn go_to_target(&self, member: &mut Member, meant: Meant) {
+    fn go_to_target(&mut self, member: &mut Member, meant: Meant) {
+        self.target_bytes = 0;
         if self.means_all {
             return;
         }
@@ -158,10 +163,16 @@ impl Chosen {
         if target.is_empty() {
             return;
         }
+        self.target_bytes = if member.path.is_empty() { 0 } else { target.len() + 1 };
         member.path = beneath(target, &member.path);
         if member.kind == Kind::HardLink {
             member.link = beneath(target, &member.link);
         }
+    }
+
+    /// The place of the member that was chosen last, as its directory has it.
+    pub fn told_place<'m>(&self, member: &'m Member) -> &'m [u8] {
+        &member.path[self.target_bytes..]
     }
 
     /// Gives a member the names that `--transform` makes of its own.

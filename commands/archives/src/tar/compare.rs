@@ -9,7 +9,7 @@ use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
 use super::messages;
 use super::there::There;
-use super::words::LongLines;
+use super::words::{BlockNumbers, LongLines};
 use super::{DIFFERENT, FAILED, TarArgs, could_not, totals};
 use ::archive::extract::{Choice, Chooser, Event, Feed};
 use ::archive::member::{Extent, Kind, Member, Time};
@@ -114,7 +114,7 @@ fn compare(
     let mut reader = Reader::new(rules(args), &feed);
     let mut counted = Comparison::default();
     let mut long = LongLines::new(args);
-    let mut there = There::default();
+    let (mut there, numbers) = (There::default(), BlockNumbers::new(args));
     loop {
         let mut member = match reader.next(&mut feed)? {
             Step::Member(member) => member,
@@ -131,7 +131,7 @@ fn compare(
         let choice = chosen.choose(&mut member, &mut |event| refused.push(event));
         for event in refused {
             if let (Event::Label(label), 1..) = (&event, args.verbose) {
-                telling.lines.line(args.quoting.shown(&label.path));
+                telling.lines.line(numbers.passed(label, args.quoting.shown(&label.path)));
             }
             counted.failed += u64::from(tell(context, event));
         }
@@ -141,11 +141,12 @@ fn compare(
             Choice::Stop => break,
         }
         if let Some((name, member)) = original {
-            telling.lines.line(match (telling.shown, args.verbose) {
+            let line = match (telling.shown, args.verbose) {
                 (ComparisonLines::Verified, _) => [b"Verify ", &*args.quoting.shown(&name)].concat(),
                 (ComparisonLines::Compared, 1) => args.quoting.shown(&name).into_owned(),
                 (ComparisonLines::Compared, _) => long.line(&name, &member),
-            });
+            };
+            telling.lines.line(numbers.passed(&member, line));
         }
         let name = chosen.told(&name, &member);
         let name = name.strip_suffix(b"/").filter(|name| !name.is_empty()).unwrap_or(&name);
@@ -168,6 +169,8 @@ fn compare(
     }
     telling.reached(context, args, totals::read(&reader, &feed));
     if telling.shown == ComparisonLines::Compared {
+        let end = numbers.end(reader.end_offset(), feed.position() > reader.end_offset());
+        end.into_iter().for_each(|line| telling.lines.line(line));
         totals::show_read(context, args, &reader, &feed);
     }
     feed.drain()?;
@@ -188,6 +191,7 @@ fn tell(context: &Context, event: Event) -> bool {
         }
         // Nothing is placed.
         Event::Removed { .. }
+        | Event::KeptAs { .. }
         | Event::Label(_)
         | Event::Taken { .. }
         | Event::Note(_)

@@ -18,12 +18,13 @@ use super::memory::{self, Fitting};
 use super::messages;
 use super::moment;
 use super::pax_options;
+use super::questions::MemberQuestions;
 use super::selection::SelectionStep;
 use super::volumes::{self, DividedArchive};
 use super::{DIFFERENT, FAILED, TarArgs, Workers, chosen, could_not, totals, usage};
 use archive::create::{
-    Choice, CreateError, Creation, HardLinks, HoleSearch, IgnoreFile, IgnoreReach, IgnoreSyntax, Index, Instead, Keeps,
-    Links, Members, ModeRule, NewTime, Newer, Operand, OperandDepth, Packing, Scope, Sort, Tag, create,
+    Choice, CreateError, Creation, Event, HardLinks, HoleSearch, IgnoreFile, IgnoreReach, IgnoreSyntax, Index, Instead,
+    Keeps, Links, Members, ModeRule, NewTime, Newer, Operand, OperandDepth, Packing, Scope, Sort, Tag, create,
 };
 use archive::member::Time;
 use archive::pattern::PatternGroups;
@@ -441,6 +442,13 @@ impl Run<'_> {
         let on_event = |event| {
             told.lock().tell(context, self.args, event);
         };
+        let questions = MemberQuestions::of(self.args)?;
+        let confirm = |path: &[u8], events: &mut Vec<Event>| {
+            let Some(questions) = &questions else { return true };
+            // What comes before the question is printed before it.
+            events.drain(..).for_each(on_event);
+            questions.confirm("add", path, &mut told.lock().lines)
+        };
         let (output, writing) = target.file();
         let what = Creation {
             choice: &self.choice,
@@ -454,6 +462,7 @@ impl Run<'_> {
             // Those that are few go to directories, the archive and the signals first: then each file is read as soon as it is open.
             open_files: half_of_descriptors().saturating_sub(OTHERS_OPEN),
             members: if self.sees_members() { Members::Shown } else { Members::Counted },
+            confirm: &confirm,
             on_event: &on_event,
             ended: Default::default(),
         };

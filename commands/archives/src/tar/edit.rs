@@ -8,8 +8,10 @@ use super::chosen::{Chosen, not_found};
 use super::destination::{self, Destination};
 use super::extract::tell_note;
 use super::list::{quoted, rules};
+use super::member_lines::MemberLines;
 use super::messages;
 use super::old_end::OldEnd;
+use super::questions::MemberQuestions;
 use super::selection::{self, SelectionStep as Said};
 use super::{FAILED, TarArgs, could_not, usage};
 use ::archive::extract::Feed;
@@ -127,6 +129,7 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
     let width = super::width(context, args);
     let (_shared, lease) = super::lease(context, args, width, "concatenate");
     let mut end = grown.base();
+    let (questions, mut lines) = (MemberQuestions::of(args)?, MemberLines::of(args, MemberLines::on_stdout)?);
     for step in &args.selection.steps {
         let name = match step {
             Said::Enter(directory) => {
@@ -135,6 +138,9 @@ pub fn concatenate(context: &Context, args: &TarArgs) -> Result<Outcome, Failure
             }
             Said::Name(named) => &named.name,
         };
+        if questions.as_ref().is_some_and(|asked| !asked.confirm("add", name, &mut lines)) {
+            continue;
+        }
         let other = PathBuf::from(std::ffi::OsStr::from_bytes(name));
         let is_itself = is_same(&other, grown.file());
         let copied = archive::open_at(args, Some(other)).and_then(|opened: Opened| {

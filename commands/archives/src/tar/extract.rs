@@ -1,5 +1,6 @@
 //! `mh tar -x`: what is restored and what may be replaced, decided from the options; what is told, in archive order.
 
+mod asking;
 mod backup;
 mod to_command;
 
@@ -10,10 +11,11 @@ use super::index;
 use super::list::{quoted, rules};
 use super::member_lines::MemberLines;
 use super::messages;
+use super::questions::MemberQuestions;
 use super::warnings::{Wish, warn};
-use super::words::{LongLines, with_slash};
+use super::words::{BlockNumbers, LongLines, with_slash};
 use super::{FAILED, TarArgs, Workers, could_not, memory, progress, totals};
-use ::archive::extract::{Choice as Taking, Chooser, Event, Extraction, Feed, extract};
+use ::archive::extract::{Choice as Taking, Chooser, Event, Extraction, Feed, SlicePace, extract};
 use ::archive::member::{Kind, Member};
 use ::archive::operation::Operation;
 use ::archive::packed::as_one;
@@ -196,6 +198,11 @@ impl<'a> Teller<'a> {
         self.told.lock().failed > 0
     }
 
+    /// Asks behind all that was told.
+    fn confirm(&self, questions: &MemberQuestions, act: &str, path: &[u8]) -> bool {
+        questions.confirm(act, path, &mut self.told.lock().lines)
+    }
+
     /// Tells of it, and counts it.
     pub fn tell(&self, event: Event) {
         let mut told = self.told.lock();
@@ -206,6 +213,10 @@ impl<'a> Teller<'a> {
                 told.lines.line(format!("{}: Deleting {}", self.context.program, quoted(&path)));
             }
             Event::Removed { .. } => {}
+            Event::KeptAs { path, kept } if self.args.verbose > 0 => {
+                told.lines.line(format!("Renaming {} to {}", quoted(&path), quoted(&kept)));
+            }
+            Event::KeptAs { .. } => {}
             Event::Label(member) => told.shown(self.args, &member.path, &member),
             Event::Note(note) => told.failed += u64::from(tell_note(self.context, self.args, &note)),
             // COMPAT: what a user may not set, and a file system does not have, is missed and no failure.
@@ -253,10 +264,23 @@ impl Told {
             && name.strip_prefix(b"./").is_some_and(|rest| with_slash(rest, member.kind) == placed);
         let is_renamed = args.lists.show_transformed_names && !is_same;
         let name = if is_renamed { &placed } else { name };
-        match args.verbose {
-            1 => self.lines.line(args.quoting.shown(name)),
-            _ => self.lines.line(self.long.line(name, member)),
+        let line = match args.verbose {
+            1 => args.quoting.shown(name),
+            _ => self.long.line(name, member).into(),
+        };
+        self.lines.line(BlockNumbers::new(args).passed(member, line));
+        // Whoever answers sees what became of each member.
+        if args.telling.interactive {
+            self.lines.flush();
         }
+    }
+
+    /// Nothing more comes; of an archive that was read to its `end` and has so many bytes, if that is known.
+    fn over(&mut self, context: &Context, args: &TarArgs, (end, bytes): (u64, Option<u64>), is_whole: bool) {
+        self.reached(context, args, totals::up_to_end_mark(end));
+        let line = BlockNumbers::new(args).end(end, bytes.is_none_or(|bytes| bytes > end));
+        line.filter(|_| is_whole).into_iter().for_each(|line| self.lines.line(line));
+        self.lines.flush();
     }
 
     fn reached(&mut self, context: &Context, args: &TarArgs, bytes: u64) {
@@ -404,7 +428,10 @@ fn into_tree(
     let on_event = |event| teller.tell(event);
     let decoder = Arc::new(Tally::default());
     let label = format!("extracting {name}");
-    let shown = (args.verbose == 0).then(|| progress::of_reading(context, label, &opened, [&tally, &decoder]));
+    let questions = MemberQuestions::of(args)?;
+    let is_quiet = args.verbose == 0 && questions.is_none();
+    let may_remove = |path: &[u8]| questions.as_ref().is_none_or(|questions| teller.confirm(questions, "delete", path));
+    let shown = is_quiet.then(|| progress::of_reading(context, label, &opened, [&tally, &decoder]));
     let room = memory::room(context, args);
     let fitting = memory::extracting(room, placing.most, opened.packed());
     let staffing = Staffing { width: fitting.width, slots: fitting.slots, lanes_at_once: 1, mode: super::mode(args) };
@@ -415,9 +442,11 @@ fn into_tree(
         let what = Extraction {
             feed: Some(feed).into(),
             rules: rules(args),
-            chooser: (Some(Box::new(chosen) as _)).into(),
+            chooser: Some(asking::chooser(chosen, questions.as_ref(), &teller)).into(),
             root: &root,
             manner: &manner,
+            pace: if questions.is_some() { SlicePace::OneByOne } else { SlicePace::Gathered },
+            may_remove: &may_remove,
             unfinished: &unfinished,
             on_event: &on_event,
             changed: &changed,
@@ -436,8 +465,8 @@ fn into_tree(
         Some(there) => totals::up_to_end_mark(end.load(Ordering::Relaxed)).min(there),
         None => measures.bytes_in,
     };
-    told.reached(context, args, totals::up_to_end_mark(end.load(Ordering::Relaxed)));
-    told.lines.flush();
+    let is_whole = ended.is_none() && !wanted.lock().is_over();
+    told.over(context, args, (end.load(Ordering::Relaxed), plain_bytes), is_whole);
     let Told { lines, members, failed, .. } = told;
     let width_why = placing.sentence();
     let ended = Ended { name, measures, error: ended, members, failed, packed_bytes, read_bytes, width_why, index };
@@ -547,9 +576,7 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
     let mut reader = Reader::new(rules(args), &feed);
     let mut failed = false;
     let mut buffer = vec![0; 256 << 10];
-    let mut long = LongLines::new(args);
-    let usual = if args.to_command.is_some() { MemberLines::on_stdout } else { MemberLines::on_stderr };
-    let mut lines = MemberLines::of(args, usual).map_err(Stopped::Failure)?;
+    let mut beside = Beside::new(args).map_err(Stopped::Failure)?;
     loop {
         let mut member = match reader.next(&mut feed).map_err(Stopped::Archive)? {
             Step::Member(member) => member,
@@ -558,6 +585,7 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
                 continue;
             }
             Step::End => {
+                beside.end(reader.end_offset(), feed.position() > reader.end_offset());
                 feed.drain().map_err(Stopped::Archive)?;
                 break;
             }
@@ -574,14 +602,8 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
             Taking::PassOver => continue,
             Taking::Stop => break,
         }
-        // Standard output is for what is in the files.
-        match args.verbose {
-            0 => {}
-            1 => lines.line(args.quoting.shown(&name)),
-            _ => lines.line(long.line(&name, &member)),
-        }
-        lines.flush();
-        if member.kind != Kind::Regular {
+        output.flush().map_err(Stopped::Output)?;
+        if !beside.announce(&name, &member, chosen.told_place(&member)) || member.kind != Kind::Regular {
             continue;
         }
         let Some(command) = &args.to_command else {
@@ -594,6 +616,43 @@ fn write_all(context: &Context, args: &TarArgs, mut feed: Feed, chosen: &mut Cho
     output.flush().map_err(Stopped::Output)?;
     totals::show_read(context, args, &reader, &feed);
     Ok(failed)
+}
+
+/// Lines and questions beside data: standard output is for what is in the files.
+struct Beside<'a> {
+    args: &'a TarArgs,
+    lines: MemberLines,
+    long: LongLines,
+    questions: Option<MemberQuestions>,
+}
+
+impl<'a> Beside<'a> {
+    fn new(args: &'a TarArgs) -> Result<Self, Failure> {
+        let usual = if args.to_command.is_some() { MemberLines::on_stdout } else { MemberLines::on_stderr };
+        let (lines, long) = (MemberLines::of(args, usual)?, LongLines::new(args));
+        Ok(Self { args, lines, long, questions: MemberQuestions::of(args)? })
+    }
+
+    /// Whether a member that goes to `place` is taken; its line is out then.
+    fn announce(&mut self, name: &[u8], member: &Member, place: &[u8]) -> bool {
+        if self.questions.as_ref().is_some_and(|questions| !questions.confirm("extract", place, &mut self.lines)) {
+            return false;
+        }
+        let line = match self.args.verbose {
+            0 => return true,
+            1 => self.args.quoting.shown(name),
+            _ => self.long.line(name, member).into(),
+        };
+        self.lines.line(BlockNumbers::new(self.args).passed(member, line));
+        self.lines.flush();
+        true
+    }
+
+    fn end(&mut self, at: u64, has_mark: bool) {
+        let line = BlockNumbers::new(self.args).end(at, has_mark);
+        line.into_iter().for_each(|line| self.lines.line(line));
+        self.lines.flush();
+    }
 }
 
 /// Data of a member, holes as zeros.

@@ -17,7 +17,8 @@ const BYTES_MAX: u64 = 16 << 20;
 /// The index of an archive, if it has one and it is wanted. What an index says cannot be proven without decoding everything:
 /// untrusted ones are not asked.
 pub fn find(args: &TarArgs, opened: &Opened) -> Option<Result<Index, Unfit>> {
-    if args.no_index || args.untrusted || args.ignore_zeros {
+    // Of what is extracted by an index nothing tells where it stands.
+    if args.no_index || args.untrusted || args.ignore_zeros || args.telling.block_number {
         return None;
     }
     let Way::Packed { file: Some(file), facts, .. } = &opened.way else { return None };

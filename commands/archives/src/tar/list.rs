@@ -7,13 +7,14 @@ use super::extract::{self, Teller, tell_note};
 use super::index;
 use super::member_lines::MemberLines;
 use super::messages;
-use super::words::{LongLines, is_plain, with_slash};
+use super::words::{BlockNumbers, LongLines, is_plain, with_slash};
 use super::{FAILED, TarArgs, could_not, progress, totals};
 use ::archive::extract::{Choice, Chooser, Feed};
 use ::archive::index::reader::{Search, Unfit};
 use ::archive::member::{Kind, Member};
 use ::archive::place::listing::{listing_of, records};
 use ::archive::read::{Grammar, ReadError, Reader, Rules, Step, Zeros};
+use ::archive::source::Source;
 use crew::measures::Measures;
 use crew::tally::Tally;
 use crew::verdict::Circumstances;
@@ -203,11 +204,12 @@ impl<'a> Lines<'a> {
         let shown = self.args.lists.show_transformed_names.then(|| chosen.shown(member));
         let member = shown.as_ref().unwrap_or(member);
         let name = with_slash(&member.path, member.kind);
-        let delivered = match self.args.verbose {
-            0 if is_plain(&name) && self.args.quoting.is_plain() => self.output.line(&name),
-            0 => self.output.line(self.args.quoting.shown(&name)),
-            _ => self.output.line(self.long.line(&name, member)),
+        let line = match self.args.verbose {
+            0 if is_plain(&name) && self.args.quoting.is_plain() => name,
+            0 => self.args.quoting.shown(&name),
+            _ => self.long.line(&name, member).into(),
         };
+        let delivered = self.output.line(BlockNumbers::new(self.args).listed(member, line));
         match Line::from(delivered?) {
             Line::Done => self.listing(member),
             gone => Ok(gone),
@@ -358,6 +360,12 @@ fn list(
         }
     }
     reached(totals::read(&reader, &feed), lines).map_err(Problem::Output)?;
+    let end = BlockNumbers::new(args).end(reader.end_offset(), feed.position() > reader.end_offset());
+    if let Some(line) = end
+        && lines.output.line(line).map_err(Problem::Output)? == Delivery::ReaderGone
+    {
+        return Ok(Listed::ReaderGone);
+    }
     if lines.output.flush().map_err(Problem::Output)? == Delivery::ReaderGone {
         return Ok(Listed::ReaderGone);
     }

@@ -25,6 +25,12 @@ impl MemberLines {
         Self::on(Box::new(io::stderr()), "standard error")
     }
 
+    /// Nowhere.
+    #[cfg(test)]
+    pub fn nowhere() -> Self {
+        Self::on(Box::new(io::sink()), "nowhere")
+    }
+
     fn on(stream: Box<dyn Write + Send>, name: &'static str) -> Self {
         Self { output: TextOutput::to(stream), stream: name, failed: None }
     }

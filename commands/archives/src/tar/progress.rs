@@ -44,7 +44,7 @@ pub fn of_creating(
     tally: &Arc<Tally>,
     survey: Option<Survey>,
 ) -> Option<Progress> {
-    if args.verbose > 0 {
+    if args.verbose > 0 || args.telling.interactive {
         return None;
     }
     let (tally, label, mut total) = (Arc::clone(tally), format!("creating {name}"), Total::of(survey));

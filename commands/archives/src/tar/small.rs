@@ -23,6 +23,7 @@ const MAGIC: (u64, &[u8; 5]) = (257, b"ustar");
 pub fn is_small(args: &TarArgs) -> bool {
     let Some(archive) = args.archive().filter(|path| *path != Path::new("-")) else { return false };
     let waits = args.verbose > 0
+        || args.telling.interactive
         || args.to_stdout
         || args.packing.use_compress_program.is_some()
         || args.selection.has_list

@@ -366,7 +366,9 @@ mod tests {
         assert_eq!(wrong("s/a/b/q"), Some(Wrong::Flag('q')));
         assert_eq!(wrong("flags=q"), Some(Wrong::Flag('q')));
         assert_eq!(wrong("s/a/\\1/"), Some(Wrong::Group(1)));
-        for text in ["s/[/b/", "s/\\(a/b/", "s/(a/b/x", "s/\\(a\\)\\1/b/"] {
+        let refused = Wrong::Pattern("back references (\\1) are not supported in patterns".to_owned());
+        assert_eq!((wrong("s/\\(a\\)\\1/b/"), wrong("s/(a)\\1/b/x")), (Some(refused), wrong("s/\\(a\\)\\1/b/")));
+        for text in ["s/[/b/", "s/\\(a/b/", "s/(a/b/x"] {
             assert!(matches!(wrong(text), Some(Wrong::Pattern(_))), "{text}");
         }
     }

@@ -3,7 +3,7 @@
 mod quoting;
 
 use super::TarArgs;
-use archive::member::{Kind, Member, Time};
+use archive::member::{BLOCK_BYTES, Kind, Member, Time};
 pub use quoting::Quoting;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -63,6 +63,41 @@ pub fn with_slash(name: &[u8], kind: Kind) -> Cow<'_, [u8]> {
     match kind {
         Kind::Directory if !name.ends_with(b"/") => Cow::Owned([name, b"/"].concat()),
         _ => Cow::Borrowed(name),
+    }
+}
+
+/// The blocks that `-R` names in front of lines about members. COMPAT: GNU tar's, which depend on the work.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BlockNumbers {
+    are_shown: bool,
+}
+
+impl BlockNumbers {
+    pub fn new(args: &TarArgs) -> Self {
+        Self { are_shown: args.telling.block_number }
+    }
+
+    /// A line about what stands at a byte.
+    pub fn line<'l>(self, at: u64, line: impl Into<Cow<'l, [u8]>>) -> Cow<'l, [u8]> {
+        let line = line.into();
+        let block = at / BLOCK_BYTES as u64;
+        if self.are_shown { [format!("block {block}: ").as_bytes(), &*line].concat().into() } else { line }
+    }
+
+    /// A line of a list: the member's own header.
+    pub fn listed<'l>(self, member: &Member, line: impl Into<Cow<'l, [u8]>>) -> Cow<'l, [u8]> {
+        self.line(member.header_offset, line)
+    }
+
+    /// A line of what is read further: the block behind that.
+    pub fn passed<'l>(self, member: &Member, line: impl Into<Cow<'l, [u8]>>) -> Cow<'l, [u8]> {
+        self.line(member.header_offset + BLOCK_BYTES as u64, line)
+    }
+
+    /// The line about the archive's end: its mark, if it has one.
+    pub fn end(self, at: u64, has_mark: bool) -> Option<Vec<u8>> {
+        let what: &[u8] = if has_mark { b"** Block of NULs **" } else { b"** End of File **" };
+        self.are_shown.then(|| self.line(at, what).into_owned())
     }
 }
 
@@ -189,6 +224,16 @@ mod tests {
         let time = Time { seconds: 1_577_934_245, nanoseconds: 500_000_000 };
         let shown = |is_full| time_text(time, Clock { is_full, is_in_greenwich: true });
         assert_eq!((shown(false).as_str(), shown(true).as_str()), ("2020-01-02 03:04", "2020-01-02 03:04:05.5"));
+    }
+
+    #[test]
+    fn blocks_are_named_where_they_are_wanted() {
+        let (shown, left_out) = (BlockNumbers { are_shown: true }, BlockNumbers::default());
+        let member = Member { header_offset: 1024, ..Member::default() };
+        assert_eq!(*shown.listed(&member, b"x".as_slice()), *b"block 2: x");
+        assert_eq!(*shown.passed(&member, b"x".as_slice()), *b"block 3: x");
+        assert_eq!(shown.end(512, true).as_deref(), Some(&b"block 1: ** Block of NULs **"[..]));
+        assert_eq!((&*left_out.listed(&member, b"x".as_slice()), left_out.end(0, false)), (&b"x"[..], None));
     }
 
     #[test]

@@ -46,6 +46,7 @@ fn archive(directory: &Path, packing: Option<Packing>, width: usize) -> (Vec<u8>
         base: 0,
         open_files: if width == 8 { 3 } else { 1000 },
         members: if width == 2 { Members::Counted } else { Members::Shown },
+        confirm: &|_, _| true,
         on_event: &on_event,
         ended: Mutex::default(),
     };

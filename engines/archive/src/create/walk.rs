@@ -6,7 +6,7 @@ use super::choice::{AskedTime, Choice, HardLinks, Links, NewTime, Operand, Opera
 use super::look::{At, Failed, Inside, Look, Looked, Opened, Seen, Thing, When};
 use super::scope::Scope;
 use super::tags::Keeps;
-use super::{Event, Source as FileData, Told};
+use super::{Confirm, Event, Source as FileData, Told};
 use crate::member::{Attribute, AttributeName, Device, Kind, Member, Time};
 use crate::operation::Operation;
 use crew::pipeline::CutTurn;
@@ -103,12 +103,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The next member. What cannot be archived goes to `tell`.
-    pub fn next(&mut self, tell: &mut Told, turn: &mut CutTurn<'_>) -> Option<Found> {
+    /// The next member that `confirm` agrees to. What cannot be archived goes to `tell`.
+    pub fn next(&mut self, tell: &mut Told, turn: &mut CutTurn<'_>, confirm: Confirm<'_>) -> Option<Found> {
         self.noted = None;
+        // Of an archive that is updated nobody is asked about files that it has already.
+        let asks_later = !self.choice.newer_than.is_empty();
         loop {
             let (looked, index) = if let Some(looked) = self.batch.next() {
                 let index = looked.index;
+                if !asks_later && !confirm(&looked.path, tell) {
+                    continue;
+                }
                 (self.as_it_is_now(looked), index)
             } else if let Some(level) = self.levels.last_mut() {
                 let mut take = || level.take(&self.path, &self.order, &self.look);
@@ -124,10 +129,15 @@ impl<'a> Walk<'a> {
                 self.operand = (number, Some(Arc::clone(&directory)));
                 let directory = Directory::of(&directory);
                 let place = Place { directory, path: b"", device: None, scope: &scope, order: &[] };
+                let path = place.path_of(&name);
+                if !asks_later && !scope.leaves_out(&path) && !confirm(&path, tell) {
+                    continue;
+                }
                 (self.look.at(&At { place: &place, name: &name, index: 0, is_file: false, depth }, When::Now), 0)
             };
             let Some(Looked { path, seen, .. }) = looked else { continue };
-            match seen.and_then(|seen| self.take(&path, index, seen, tell)) {
+            let mut confirm_later = |tell: &mut Told| !asks_later || confirm(&path, tell);
+            match seen.and_then(|seen| self.take(&path, index, seen, (tell, &mut confirm_later))) {
                 Ok(Some((member, data))) => return Some(Found { operand: self.operand.0, path, member, data }),
                 Ok(None) => {}
                 // The directory had it; who names what is not there has made a mistake.
@@ -189,7 +199,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Makes a member of what was seen at the name `index` of the deepest level.
-    fn take(&mut self, path: &[u8], index: usize, seen: Seen, tell: &mut Told) -> Result<Option<Taken>, Failed> {
+    fn take(
+        &mut self,
+        path: &[u8],
+        index: usize,
+        seen: Seen,
+        (tell, confirm): (&mut Told, &mut dyn FnMut(&mut Told) -> bool),
+    ) -> Result<Option<Taken>, Failed> {
         let thing = match seen {
             Seen::Thing(thing) => *thing,
             Seen::TheArchive => {
@@ -217,7 +233,7 @@ impl<'a> Walk<'a> {
             member.attributes.push(Attribute { name: AttributeName::Listing, value });
         }
         let is_no_newer = self.is_no_newer(&member);
-        if kind != Kind::Directory && is_no_newer {
+        if kind != Kind::Directory && is_no_newer || !is_no_newer && !confirm(tell) {
             return Ok(None);
         }
         self.count_name(&status, path);

@@ -4,8 +4,8 @@
 use super::data::PieceFile;
 use super::name::Name;
 use super::order::Order;
-use super::{Choice, Chooser, Entry, Event, ExtractChunk, Item};
-use crate::blocks::BlockSource;
+use super::{Choice, Chooser, Entry, Event, ExtractChunk, Item, SlicePace};
+use crate::blocks::{Block, BlockSource};
 use crate::member::{Kind, Member};
 use crate::place::split;
 use crate::read::{ReadError, Reader, Rules, Step};
@@ -154,6 +154,7 @@ pub struct Slicer<'a> {
     feed: Feed,
     reader: Reader,
     chooser: Box<dyn Chooser + 'a>,
+    pace: SlicePace,
     order: Arc<Mutex<Order<'a>>>,
     ticket: u64,
     done: Arc<AtomicU64>,
@@ -171,7 +172,7 @@ impl<'a> Slicer<'a> {
     pub fn new(
         feed: Feed,
         rules: Rules,
-        chooser: Box<dyn Chooser + 'a>,
+        (chooser, pace): (Box<dyn Chooser + 'a>, SlicePace),
         order: Arc<Mutex<Order<'a>>>,
         done: Arc<AtomicU64>,
     ) -> Self {
@@ -180,6 +181,7 @@ impl<'a> Slicer<'a> {
             feed,
             reader,
             chooser,
+            pace,
             order,
             ticket: 0,
             done,
@@ -209,10 +211,14 @@ impl<'a> Slicer<'a> {
         let is_file = matches!(self.feed, Feed::File(_));
         let sliced = if is_file { self.cut_file(chunk) } else { self.cut_blocks(chunk) };
         if let Feed::Blocks(source) = &mut self.feed {
-            let has_data = has_data_in_block(chunk);
+            // Of a member alone they have been copied.
+            let has_data = self.pace == SlicePace::Gathered && has_data_in_block(chunk);
             // Where long names have ended the chunk, the next one goes on in the block.
             if has_data || source.has_left() || source.ahead().is_empty() {
-                let emptied = std::mem::take(&mut chunk.block);
+                let emptied = match self.pace {
+                    SlicePace::Gathered => std::mem::take(&mut chunk.block),
+                    SlicePace::OneByOne => Block::default(),
+                };
                 let block = source.take_block(emptied);
                 // Of headers alone nothing is needed any more: the names in them, which may be as long, are held already.
                 match has_data {
@@ -321,7 +327,8 @@ impl<'a> Slicer<'a> {
         let entries = entries.get_mut();
         let mut directory: Option<Vec<u8>> = None;
         let mut names_bytes = 0;
-        while entries.len() < MEMBERS_MAX && names_bytes < NAMES_BYTES {
+        let most = if self.pace == SlicePace::OneByOne { 1 } else { MEMBERS_MAX };
+        while entries.len() < most && names_bytes < NAMES_BYTES {
             let Some(current) = self.next(entries, &mut names_bytes, |_| true)? else { break };
             let member = Arc::clone(&current.member);
             let end = member.data_offset + member.stored_bytes;
@@ -359,7 +366,7 @@ impl<'a> Slicer<'a> {
             directory = Some(this_directory.to_vec());
             names_bytes += member.path.len() + member.link.len();
             let Current { name, when, .. } = current;
-            entries.push(Entry::Item(Item { member, name, carry, when, outcome: None }));
+            entries.push(Entry::Item(Item { member, name, carry, when, outcome: None, kept: None }));
             if is_alone {
                 break;
             }
@@ -371,7 +378,8 @@ impl<'a> Slicer<'a> {
         let entries = chunk.entries.get_mut();
         let (mut names_bytes, mut has_data_in_block) = (0, false);
         while has_data_in_block || names_bytes < NAMES_BYTES {
-            if self.block_is_over()? {
+            let is_whole = self.pace == SlicePace::OneByOne && !entries.is_empty();
+            if is_whole || self.block_is_over()? {
                 break;
             }
             let Feed::Blocks(source) = &mut self.feed else { break };
@@ -391,7 +399,10 @@ impl<'a> Slicer<'a> {
             let has_data = has_data(&member);
             let left = member.stored_bytes - current.done;
             let bytes = left.min(source.ahead().len() as u64) as usize;
-            let from = source.at();
+            let mut from = source.at();
+            if self.pace == SlicePace::OneByOne && has_data && bytes > 0 {
+                (chunk.block, from) = (source.ahead()[..bytes].to_vec().into(), 0);
+            }
             let carry = if !has_data {
                 Carry::Nothing
             } else if bytes == 0 {
@@ -416,6 +427,7 @@ impl<'a> Slicer<'a> {
                 carry,
                 when: current.when,
                 outcome: None,
+                kept: None,
             }));
             if has_data && (bytes as u64) < left {
                 self.current = Some(current);

@@ -93,6 +93,7 @@ fn extract_into(place: &Path, archive: &[u8], from: From, width: usize, existing
         let line = match event {
             Event::Stays { name, .. } => format!("stays {}", String::from_utf8_lossy(&name)),
             Event::Removed { path } => format!("removed {}", String::from_utf8_lossy(&path)),
+            Event::KeptAs { kept, .. } => format!("kept as {}", String::from_utf8_lossy(&kept)),
             Event::Label(label) => format!("label {}", label.name()),
             Event::Taken { name, .. } => String::from_utf8_lossy(&name).into_owned(),
             Event::NotPlaced { name, error, .. } => format!("! {} {error}", String::from_utf8_lossy(&name)),
@@ -103,12 +104,15 @@ fn extract_into(place: &Path, archive: &[u8], from: From, width: usize, existing
         told.lock().push(line);
     };
     let (unfinished, changed) = (Unfinished::default(), DirectoriesChanged::default());
+    let pace = if width == 1 { SlicePace::OneByOne } else { SlicePace::Gathered };
     let what = Extraction {
         feed: Mutex::new(Some(feed)),
         rules: Rules { grammar: Grammar::Lenient, ..Rules::default() },
         chooser: Mutex::new(Some(Box::new(Everything))),
         root: &root,
         manner: &manner,
+        pace,
+        may_remove: &|_| true,
         unfinished: &unfinished,
         on_event: &on_event,
         changed: &changed,
@@ -408,7 +412,8 @@ fn what_is_told_of_refused_members_gathers_no_further_than_a_block() {
         let blocks: Vec<Vec<u8>> = archive.chunks(64 << 10).map(<[u8]>::to_vec).collect();
         let feed = Feed::Blocks(BlockSource::new(Box::new(blocks.into_iter())));
         let order = Arc::new(Mutex::new(Order::new(There::default())));
-        let mut slicer = Slicer::new(feed, Rules::default(), Box::new(Everything), order, Arc::default());
+        let mut slicer =
+            Slicer::new(feed, Rules::default(), (Box::new(Everything), SlicePace::Gathered), order, Arc::default());
         let (mut chunk, mut told) = (ExtractChunk::default(), 0);
         while slicer.cut(&mut chunk).expect("a sound archive") != Cut::End {
             let entries = chunk.entries.get_mut();

@@ -58,16 +58,20 @@ impl Placer<'_> {
         }
     }
 
-    /// Removes from the directory of `member` what its listing does not have. The paths of what went.
-    pub fn remove_what_went(&mut self, member: &Member) -> Result<Vec<Vec<u8>>, PlaceError> {
-        let Some(listing) = listing_of(member) else { return Ok(Vec::new()) };
+    /// Removes from the directory of `member` what its listing does not have, as far as `agrees` to each path.
+    pub fn remove_what_went(
+        &mut self,
+        member: &Member,
+        agrees: &mut dyn FnMut(Vec<u8>) -> bool,
+    ) -> Result<(), PlaceError> {
+        let Some(listing) = listing_of(member) else { return Ok(()) };
         let names: HashMap<&[u8], u8> = records(listing)
             .filter(|(letter, _)| b"YND".contains(letter))
             .map(|(letter, name)| (name, letter))
             .collect();
         let directory = self.directories.existing(&member.path)?;
-        let there = names_in(directory.directory()).map_err(could_not(Operation::Read))?;
-        let mut gone = Vec::new();
+        let mut there = names_in(directory.directory()).map_err(could_not(Operation::Read))?;
+        there.sort_unstable();
         for name in there {
             let status = directory.directory().status(&name, Follow::No);
             let is_directory = status.map_err(could_not(Operation::LookAtWhatIsThere))?.is_directory();
@@ -77,17 +81,14 @@ impl Placer<'_> {
                 Some(_) => true,
                 None => false,
             };
-            if !stays {
-                remove_all(directory.directory(), &name, is_directory).map_err(could_not(Operation::TakeItsPlace))?;
-                let slash: &[u8] = if member.path.is_empty() { b"" } else { b"/" };
-                gone.push([&member.path, slash, &name].concat());
+            let slash: &[u8] = if member.path.is_empty() { b"" } else { b"/" };
+            if !stays && agrees([&member.path, slash, &name].concat()) {
+                let removed = remove_all(directory.directory(), &name, is_directory);
+                self.directories.changed().tell();
+                removed.map_err(could_not(Operation::TakeItsPlace))?;
             }
         }
-        if !gone.is_empty() {
-            self.directories.changed().tell();
-        }
-        gone.sort_unstable();
-        Ok(gone)
+        Ok(())
     }
 }
 

@@ -21,6 +21,14 @@ pub struct TellingArgs {
     #[arg(long, value_name = "ACTION", action = ArgAction::Append, hide_short_help = true)]
     pub checkpoint_action: Vec<OsString>,
 
+    /// Ask before each file is archived, or extracted
+    #[arg(short = 'w', long, visible_alias = "confirmation", hide_short_help = true)]
+    pub interactive: bool,
+
+    /// Print the number of the archive's block in front of lines of -v and -t
+    #[arg(short = 'R', long, hide_short_help = true)]
+    pub block_number: bool,
+
     /// Print the lines of -v and -t to FILE
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub index_file: Option<PathBuf>,

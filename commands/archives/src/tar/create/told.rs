@@ -6,7 +6,7 @@ use super::super::list::quoted;
 use super::super::member_lines::MemberLines;
 use super::super::messages::{failed, made_relative, of_file, plain};
 use super::super::warnings::warn;
-use super::super::words::{LongLines, with_slash};
+use super::super::words::{BlockNumbers, LongLines, with_slash};
 use super::remove::FilesToRemove;
 use archive::create::{Event, Keeps, Tag};
 use archive::member::{Kind, Member};
@@ -167,10 +167,11 @@ impl CreationTold {
         }
         let name = if args.lists.show_transformed_names { &member.path } else { path };
         let name = with_slash(name, member.kind);
-        match args.verbose {
-            1 => self.lines.line(args.quoting.shown(&name)),
-            _ => self.lines.line(self.long.line(&name, member)),
-        }
+        let line = match args.verbose {
+            1 => args.quoting.shown(&name),
+            _ => self.long.line(&name, member).into(),
+        };
+        self.lines.line(BlockNumbers::new(args).line(member.header_offset, line));
     }
 }
 

@@ -30,6 +30,6 @@ pub fn of(args: &TarArgs) -> Result<Option<BackUp>, Failure> {
     let backup = Backup { names, suffix };
     Ok(Some(BackUp(Arc::new(move |directory, name| {
         let name = CString::new(name).map_err(io::Error::from)?;
-        back_up(directory, &name, &backup).map(drop)
+        back_up(directory, &name, &backup).map(CString::into_bytes)
     }))))
 }

@@ -81,7 +81,7 @@ impl<'p> Translation<'p> {
         let letter = self.letters.next().ok_or("Trailing backslash")?;
         match letter {
             '(' | ')' | '|' | '+' | '?' | '{' | '}' if !self.is_extended => self.operator(letter)?,
-            '1'..='9' => return Err(format!("back references (\\{letter}) are not read in patterns")),
+            '1'..='9' => return Err(format!("back references (\\{letter}) are not supported in patterns")),
             'n' => self.put("\\n"),
             't' => self.put("\\t"),
             'w' | 'W' | 's' | 'S' => self.put(&format!("\\{letter}")),

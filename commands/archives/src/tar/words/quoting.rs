@@ -74,6 +74,15 @@ impl Quoting {
         }
     }
 
+    /// A name in a question. COMPAT: in the quotes of the locale, whatever style lists have.
+    pub fn asked(name: &[u8], has_utf8: bool) -> Vec<u8> {
+        let quoting = Self::default();
+        match has_utf8 {
+            true => ["‘".as_bytes(), &quoting.escaped(name, None), "’".as_bytes()].concat(),
+            false => [b"'", quoting.escaped(name, Some(b'\'')).as_slice(), b"'"].concat(),
+        }
+    }
+
     /// A name with escapes; `quote` is escaped, too.
     fn escaped(&self, name: &[u8], quote: Option<u8>) -> Vec<u8> {
         let mut text = Vec::with_capacity(name.len() + 8);
@@ -173,6 +182,8 @@ mod tests {
         );
         assert_eq!(shown(Style::C { always: false }, "a\\b"), "a\\b");
         assert_eq!(shown(Style::Locale, "a'b"), "‘a'b’");
+        assert_eq!(Quoting::asked(b"it's\n", false), *b"'it\\'s\\n'");
+        assert_eq!(Quoting::asked(b"it's", true), "‘it's’".as_bytes());
         let chosen = Quoting { more: b"x".to_vec(), ..Quoting::default() };
         assert_eq!(*chosen.shown(b"x\ty\n"), *b"\\x\\ty\\n");
     }
