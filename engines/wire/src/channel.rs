@@ -75,6 +75,14 @@ impl WireChannel {
         Ok(true)
     }
 
+    /// Writes where an answer is read next: a server that has closed its side may have sent a reason before, which that read finds.
+    pub fn send_before_answer(&mut self) -> Result<(), WireError> {
+        match self.send() {
+            Err(WireError::Closed) => Ok(()),
+            outcome => outcome.map(drop),
+        }
+    }
+
     /// Writes from where it is, once the output is empty.
     pub fn write_past(&mut self, bytes: &[u8]) -> Result<SocketMoved, WireError> {
         self.socket.write(bytes)

@@ -11,14 +11,13 @@ pub use relay::{AnswerEnd, PostgresRelay, RelayedAnswer};
 
 use crate::address::{Protocol, ServerAddress, TlsMode};
 use crate::channel::WireChannel;
-use crate::error::WireError;
+use crate::error::{ServerError, WireError};
 use crate::mysql::MySqlSession;
 use crate::postgres::{PostgresSession, ReplyEnd};
 use crate::reply::{Keeping, Reply, ReplyTally, TextRows};
 use crate::socket::{Socket, WaitLimit};
 use crate::statement::{Statement, Value};
 use canceller::CancelTarget;
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -33,6 +32,8 @@ pub struct Connection {
     keeps_last_row: bool,
     /// An error has made what follows meaningless.
     is_over: bool,
+    /// The error after which the server ended it.
+    last_error: Option<ServerError>,
     address: Box<ServerAddress>,
 }
 
@@ -105,6 +106,7 @@ impl Connection {
             is_nonblocking: false,
             keeps_last_row: false,
             is_over: false,
+            last_error: None,
             address: Box::new(address.clone()),
         })
     }
@@ -224,10 +226,7 @@ impl Connection {
     /// may wait for a server that waits for it to read: many requests at once are for one that does not block.
     pub fn send(&mut self) -> Result<bool, WireError> {
         let outcome = self.channel.send();
-        match outcome {
-            Err(WireError::Io(error)) if is_cut(&error) => Err(self.reason_of_end()),
-            outcome => self.ends_if_wrong(outcome),
-        }
+        self.ends_if_wrong(outcome)
     }
 
     /// The next reply; none if it is not whole yet. After none, wait until the descriptor is readable.
@@ -253,7 +252,13 @@ impl Connection {
 
     fn take_reply(&mut self) -> Reply {
         self.waiting -= 1;
-        self.tally.finish()
+        let reply = self.tally.finish();
+        if let Reply::Refused(error) = &reply
+            && error.is_fatal
+        {
+            self.last_error = Some(error.clone());
+        }
+        reply
     }
 
     fn step(&mut self) -> Result<ReplyStep, WireError> {
@@ -275,16 +280,26 @@ impl Connection {
         self.ends_if_wrong(outcome)?.then_some(()).ok_or(WireError::TimedOut)
     }
 
-    fn check_open(&self) -> Result<(), WireError> {
-        if self.is_over { Err(WireError::Closed) } else { Ok(()) }
+    fn check_open(&mut self) -> Result<(), WireError> {
+        if self.is_over { Err(self.closed()) } else { Ok(()) }
     }
 
     /// After an error, nobody knows what the next bytes are; only a caller who ran out of time may go on.
     fn ends_if_wrong<T>(&mut self, outcome: Result<T, WireError>) -> Result<T, WireError> {
-        if outcome.as_ref().is_err_and(|error| !matches!(error, WireError::TimedOut)) {
-            self.end();
+        match outcome {
+            Err(WireError::TimedOut) | Ok(_) => outcome,
+            Err(error) => Err(self.end_with(error)),
         }
-        outcome
+    }
+
+    /// Ends it after an error; if the server has closed its side, with the error that it sent before.
+    fn end_with(&mut self, error: WireError) -> WireError {
+        let error = if matches!(error, WireError::Closed) { self.reason_of_end() } else { error };
+        if let WireError::Server(last) = &error {
+            self.last_error = Some(last.clone());
+        }
+        self.end();
+        error
     }
 
     /// Shuts the socket, so that the server drops what it was given, too.
@@ -293,27 +308,30 @@ impl Connection {
         self.channel.shut_down();
     }
 
-    /// What the server said before it closed its side, on which writing failed.
+    /// The server has closed its side: its last error may still be unread.
     fn reason_of_end(&mut self) -> WireError {
         self.channel.set_wait_limit(WaitLimit::Never);
-        let reason = loop {
+        loop {
             match self.read_reply() {
-                Ok(Some(_)) => {}
-                Ok(None) => break WireError::Closed,
-                Err(error) => break error,
+                Ok(Some(Reply::Refused(error))) => self.last_error = Some(error),
+                Ok(Some(Reply::Done { .. } | Reply::Skipped)) => {}
+                Err(WireError::Server(error)) => return WireError::Server(error),
+                Ok(None) | Err(_) => return self.closed(),
             }
-        };
-        self.end();
-        reason
+        }
     }
 
-    /// A server that ends a connection says why first, if it can.
+    /// The error of a connection that the server has closed: the last one that it sent, if it did.
+    fn closed(&mut self) -> WireError {
+        match self.tally.refused.take().or_else(|| self.last_error.clone()) {
+            Some(error) => WireError::Server(ServerError { is_fatal: true, ..error }),
+            None => WireError::Closed,
+        }
+    }
+
     fn fill(&mut self) -> Result<bool, WireError> {
         match self.channel.fill() {
-            Err(WireError::Closed) => match self.tally.refused.take() {
-                Some(error) => Err(WireError::Server(error)),
-                None => Err(WireError::Closed),
-            },
+            Err(WireError::Closed) => Err(self.closed()),
             outcome => outcome,
         }
     }
@@ -378,6 +396,7 @@ impl Connection {
 
     /// Runs one request on a connection that waits for none, blocking whatever its mode is.
     fn blocking<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, WireError>) -> Result<T, WireError> {
+        self.check_open()?;
         if self.waiting > 0 {
             return Err(WireError::Request("a request that blocks must wait until all replies of others have come"));
         }
@@ -399,10 +418,6 @@ impl Connection {
             None => Err(WireError::TimedOut),
         }
     }
-}
-
-fn is_cut(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
 impl AsFd for Connection {

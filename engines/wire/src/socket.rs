@@ -192,8 +192,8 @@ impl PlainSocket {
                     WaitLimit::Until(_) => self.wait(PollFlags::IN, self.wait_limit)?,
                     WaitLimit::Forever => {}
                 },
-                // A server that is killed resets the connection: to the caller, it has gone as well.
-                Err(Errno::CONNRESET) => return Ok(SocketMoved::Bytes(0)),
+                // A server that is killed resets the connection: to the caller, it has gone as well. EPIPE: it had closed its side before.
+                Err(Errno::CONNRESET | Errno::PIPE) => return Ok(SocketMoved::Bytes(0)),
                 Err(error) => return Err(WireError::Io(error.into())),
             }
         }
@@ -210,6 +210,7 @@ impl PlainSocket {
                     WaitLimit::Until(_) => self.wait(PollFlags::OUT, self.wait_limit)?,
                     WaitLimit::Forever => {}
                 },
+                Err(Errno::CONNRESET | Errno::PIPE) => return Err(WireError::Closed),
                 Err(error) => return Err(WireError::Io(error.into())),
             }
         }
@@ -273,6 +274,7 @@ fn moved(outcome: Result<SocketMoved, WireError>) -> io::Result<usize> {
         Ok(SocketMoved::Bytes(count)) => Ok(count),
         Ok(SocketMoved::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
         Err(WireError::TimedOut) => Err(io::ErrorKind::TimedOut.into()),
+        Err(WireError::Closed) => Err(io::ErrorKind::UnexpectedEof.into()),
         Err(WireError::Io(error)) => Err(error),
         Err(error) => Err(io::Error::other(error)),
     }

@@ -224,10 +224,7 @@ impl Connection {
                 }
                 Ok(None) => return Err(WireError::TimedOut),
                 Err(WireError::LocalFile(name)) => name,
-                Err(error) => {
-                    self.end();
-                    return Err(error);
-                }
+                Err(error) => return Err(self.end_with(error)),
             };
             match open(&name) {
                 Ok(file) => self.send_file(file)?,
@@ -271,10 +268,7 @@ impl Connection {
         self.channel.set_wait_limit(WaitLimit::Never);
         let outcome = self.write_and_read(bytes, limit);
         self.channel.set_wait_limit(limit);
-        if outcome.is_err() {
-            self.end();
-        }
-        outcome
+        outcome.map_err(|error| self.end_with(error))
     }
 
     fn write_and_read(&mut self, mut bytes: &[u8], limit: WaitLimit) -> Result<(), WireError> {

@@ -6,6 +6,7 @@ use crate::error::{ServerError, WireError};
 use crate::postgres::{frame, server_error};
 use crate::socket::{SocketMoved, WaitLimit};
 use std::io;
+use std::time::{Duration, Instant};
 
 /// An answer that was passed on.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,6 +28,9 @@ pub enum AnswerEnd {
 
 /// LIMIT: an error that is looked into, and an end: of these all must have come.
 const WHOLE_BYTES_MAX: usize = 1 << 20;
+
+/// How long the last error of a server that has closed its side is looked for: it is there already.
+const LAST_ERROR: Duration = Duration::from_secs(1);
 
 /// The server's side of a relay.
 #[derive(Debug)]
@@ -64,8 +68,20 @@ impl PostgresRelay {
         }
     }
 
-    /// Sends bytes of the program on.
-    pub fn forward(&mut self, mut bytes: &[u8]) -> Result<(), WireError> {
+    /// Sends bytes of the program on. If the server has closed its side, the error is the one that it sent before.
+    pub fn forward(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        let outcome = self.write(bytes);
+        if !matches!(outcome, Err(WireError::Closed)) {
+            return outcome;
+        }
+        self.connection.channel.set_wait_limit(WaitLimit::Until(Instant::now() + LAST_ERROR));
+        match self.answer(|_| Ok(())) {
+            Err(WireError::Server(error)) => Err(WireError::Server(error)),
+            Ok(_) | Err(_) => Err(WireError::Closed),
+        }
+    }
+
+    fn write(&mut self, mut bytes: &[u8]) -> Result<(), WireError> {
         while !bytes.is_empty() {
             match self.connection.channel.write_past(bytes)? {
                 SocketMoved::Bytes(0) => return Err(WireError::Closed),
@@ -96,7 +112,13 @@ impl PostgresRelay {
                 Some((tag, bytes)) if !matches!(tag, b'Z' | b'G' | b'E') || bytes > WHOLE_BYTES_MAX => {
                     self.connection.pass_on(bytes, &mut take)?;
                 }
-                _ => drop(self.connection.channel.fill()?),
+                _ => match self.connection.channel.fill() {
+                    Err(WireError::Closed) => {
+                        self.connection.tally.refused = refused.pop();
+                        return Err(self.connection.closed());
+                    }
+                    outcome => drop(outcome?),
+                },
             }
         }
     }

@@ -223,7 +223,7 @@ impl Conversation<'_> {
         output.put_u32_le(payload.len() as u32 | u32::from(self.sequence) << 24);
         output.put_slice(payload);
         self.sequence = self.sequence.wrapping_add(1);
-        self.channel.send().map(drop)
+        self.channel.send_before_answer()
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn ask_for_tls(channel: &mut WireChannel, address: &ServerAddress, mo
 pub(super) fn login(channel: &mut WireChannel, address: &ServerAddress) -> Result<PostgresGreeting, WireError> {
     let refused = |error: std::io::Error| WireError::Authentication(error.to_string());
     frontend::startup_message(address.startup_parameters(), &mut channel.output).map_err(refused)?;
-    channel.send()?;
+    channel.send_before_answer()?;
     authenticate(channel, address)?;
     let mut greeting = PostgresGreeting::default();
     loop {
@@ -94,7 +94,7 @@ fn authenticate(channel: &mut WireChannel, address: &ServerAddress) -> Result<()
 fn send_password(channel: &mut WireChannel, password: &[u8]) -> Result<(), WireError> {
     let no_zero = |_zero_byte| WireError::Authentication("a password may hold no zero byte".to_owned());
     frontend::password_message(password, &mut channel.output).map_err(no_zero)?;
-    channel.send().map(drop)
+    channel.send_before_answer()
 }
 
 /// SCRAM, to its end: the server has to prove that it knows the password as well.
@@ -115,13 +115,13 @@ fn scram(channel: &mut WireChannel, offered: &AuthenticationSaslBody, password: 
     }
     let mut scram = ScramSha256::new(password.as_bytes(), binding);
     frontend::sasl_initial_response(mechanism, scram.message(), &mut channel.output).map_err(failed)?;
-    channel.send()?;
+    channel.send_before_answer()?;
     let Message::AuthenticationSaslContinue(body) = next_message(channel)? else {
         return Err(WireError::protocol("no challenge in SCRAM"));
     };
     scram.update(body.data()).map_err(failed)?;
     frontend::sasl_response(scram.message(), &mut channel.output).map_err(failed)?;
-    channel.send()?;
+    channel.send_before_answer()?;
     let Message::AuthenticationSaslFinal(body) = next_message(channel)? else {
         return Err(WireError::protocol("no proof that it knows the password"));
     };

@@ -4,6 +4,7 @@
 mod bulk;
 mod certificates;
 mod encrypted;
+mod last_errors;
 mod mariadb;
 mod mysql_lies;
 mod postgres;
