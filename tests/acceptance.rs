@@ -11,6 +11,7 @@ mod db;
 mod db_dump;
 mod db_dump_faults;
 mod db_dump_mysql;
+mod db_dump_replica;
 mod db_index;
 mod db_restore;
 mod db_restore_mysql;

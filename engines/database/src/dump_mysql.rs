@@ -1,6 +1,7 @@
 //! A dump of a database of MariaDB or MySQL: statements by mariadb-dump, rows as files for LOAD DATA, read by many connections of one moment, a large
 //! table in parts. Theory: README.md.
 
+mod applied;
 pub(crate) mod catalogue;
 mod cuts;
 mod fault;

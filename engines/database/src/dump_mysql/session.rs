@@ -1,5 +1,6 @@
 //! Sessions of a dump on a server of MariaDB or MySQL: settings, the lock under which all see one moment, and the position in the binary log of it.
 
+use super::applied;
 use super::catalogue::{MySqlTable, MySqlTableKind, text};
 use crate::dump::{DumpError, connect};
 use crate::target::quoted;
@@ -80,6 +81,9 @@ const LOCK_INSTANCE: &str = "lock instance for backup";
 const UNKNOWN_VARIABLE: u16 = 1193;
 const ACCESS_DENIED: u16 = 1227;
 const SYNTAX: u16 = 1064;
+
+/// Why a replica's GTIDs may be those of a moment before.
+const UNSURE_GTIDS: &str = "gtid_slave_pos in the archive may lack transactions that its rows have: the user may not read mysql.gtid_slave_pos";
 
 impl MySqlServer {
     /// Of what a server calls its version.
@@ -203,9 +207,10 @@ pub fn touch(connection: &mut Connection, tables: &[&MySqlTable]) -> Result<(), 
     Ok(())
 }
 
-/// The position at this moment; none if there is no binary log, or no right to see it, with a reason then.
+/// The position at this moment, which is the snapshot's; none if there is no binary log, or no right to see it, with a reason then.
 pub fn position(
     leader: &mut Connection,
+    snapshot: &mut Connection,
     server: &MySqlServer,
 ) -> Result<(Option<MySqlPosition>, Option<String>), DumpError> {
     let statement =
@@ -234,11 +239,17 @@ pub fn position(
         binlog_position: text(row, 1).parse().unwrap_or(0),
         ..MySqlPosition::default()
     };
-    let position = match server.is_mariadb {
-        true => MySqlPosition { gtid_binlog_pos: gtid(0), gtid_slave_pos: gtid(1), ..position },
-        false => MySqlPosition { gtid_executed: gtid(0), ..position },
-    };
-    Ok((Some(position), None))
+    if !server.is_mariadb {
+        return Ok((Some(MySqlPosition { gtid_executed: gtid(0), ..position }), None));
+    }
+    let position = MySqlPosition { gtid_binlog_pos: gtid(0), gtid_slave_pos: gtid(1), ..position };
+    if position.gtid_slave_pos.is_none() {
+        return Ok((Some(position), None));
+    }
+    match applied::gtids(snapshot)? {
+        Some(gtids) => Ok((Some(MySqlPosition { gtid_slave_pos: Some(gtids), ..position }), None)),
+        None => Ok((Some(position), Some(UNSURE_GTIDS.to_owned()))),
+    }
 }
 
 /// Connections that the server has left, this one included. MySQL has the variable elsewhere, and a user may not be allowed to see it: then as

@@ -53,7 +53,9 @@ impl Snapshots {
     pub fn position(&mut self) -> Result<(Option<MySqlPosition>, Option<String>), DumpError> {
         match self.lock {
             DumpLockKind::Nothing => Ok((None, None)),
-            DumpLockKind::BackupStage | DumpLockKind::Flush => session::position(&mut self.leader, &self.server),
+            DumpLockKind::BackupStage | DumpLockKind::Flush => {
+                session::position(&mut self.leader, &mut self.keeper, &self.server)
+            }
         }
     }
 
