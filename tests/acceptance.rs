@@ -14,6 +14,7 @@ mod db_dump_mysql;
 mod db_dump_replica;
 mod db_index;
 mod db_restore;
+mod db_restore_full_disk;
 mod db_restore_mysql;
 mod db_verify;
 mod db_verify_mysql;

@@ -39,7 +39,20 @@ impl MariaDbPlace {
             return None;
         }
         let options: Vec<&str> = ["--local-infile=1"].iter().chain(options).copied().collect();
-        let server = MariaDbServer::start(&options).map_err(|reason| left_out(&reason)).ok()?;
+        Self::of(MariaDbServer::start(&options))
+    }
+
+    /// The same with mounts of its own.
+    pub fn start_with_own_mounts() -> Option<Self> {
+        if TestProgram::find("mariadb-dump").is_none() {
+            left_out("mariadb-dump is not installed");
+            return None;
+        }
+        Self::of(MariaDbServer::start_with_own_mounts(&["--local-infile=1"]))
+    }
+
+    fn of(server: Result<MariaDbServer, String>) -> Option<Self> {
+        let server = server.map_err(|reason| left_out(&reason)).ok()?;
         let source = Self { server, place: Place::new() };
         source.sql("mysql", "create database shop character set utf8mb4");
         Some(source)

@@ -17,6 +17,13 @@ impl PostgresSource {
         Some(Self { server, place: Place::new() })
     }
 
+    /// The same with mounts of its own, and nothing that takes space in between.
+    pub fn start_with_own_mounts() -> Option<Self> {
+        let server =
+            PostgresServer::start_with_own_mounts(&[("autovacuum", "off")]).map_err(|reason| left_out(&reason)).ok()?;
+        Some(Self { server, place: Place::new() })
+    }
+
     /// One of PostgreSQL's programs.
     pub fn program(&self, name: &str) -> TestProgram {
         let program = TestProgram::find(name).unwrap_or_else(|| panic!("{name} comes with the server"));

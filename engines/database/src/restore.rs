@@ -530,6 +530,11 @@ impl Running<'_> {
         self.warnings.lock().append(&mut remarks.warnings);
         // In a database that was not empty, what is there may be somebody else's.
         let may_be_ours = self.goes_on && self.ledger.begun_into() != RestoreInto::Existing;
+        // Nothing is wrong with the statement: the restore can go on when there is room.
+        if let Some((_, fault)) = remarks.refused.iter().find(|(sqlstate, _)| sqlstate == DISK_FULL) {
+            let RestoreFault { what, message } = fault.clone();
+            return Err(RestoreError::Refused { what, message });
+        }
         let refused = remarks.refused.into_iter();
         Ok(refused
             .filter(|(sqlstate, fault)| !may_be_ours || !is_there_already(sqlstate, &fault.message))
@@ -545,6 +550,8 @@ impl Running<'_> {
         noted
     }
 }
+
+const DISK_FULL: &str = "53100";
 
 /// Whether the server refused something that an interrupted restore has made. Each entry is one transaction, so it is there whole.
 fn is_there_already(sqlstate: &str, message: &str) -> bool {

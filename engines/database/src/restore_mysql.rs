@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sys::cpu_clock::thread_cpu_ns;
-use wire::{Connection, ServerAddress, WireError};
+use wire::{Connection, ErrorKind, ServerAddress, WireError};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What is restored, and how.
@@ -324,7 +324,10 @@ impl MySqlRestoreRun {
     ) -> Result<bool, RestoreError> {
         match connection.execute_bytes(sql) {
             Ok(_) => Ok(true),
-            Err(WireError::Server(error)) if !error.is_fatal && !self.board.is_over() => {
+            // With a full disk, nothing is wrong with the statement: the restore can go on when there is room.
+            Err(WireError::Server(error))
+                if !error.is_fatal && !self.board.is_over() && error.kind() != ErrorKind::DiskFull =>
+            {
                 let is_there = may_be_there && error.number.is_some_and(|number| THERE_ALREADY.contains(&number));
                 if is_there {
                     return Ok(true);

@@ -109,6 +109,8 @@ pub enum ErrorKind {
     ShuttingDown,
     /// The server does not believe the user.
     Authentication,
+    /// A disk of the server is full: the same succeeds when there is room.
+    DiskFull,
     /// Anything else.
     Other,
 }
@@ -129,7 +131,12 @@ impl ServerError {
 
     /// What a caller may decide by.
     pub fn kind(&self) -> ErrorKind {
-        self.number.map_or_else(|| kind_of_sqlstate(&self.sqlstate), kind_of_number)
+        match self.number {
+            None => kind_of_sqlstate(&self.sqlstate),
+            // Many errors of MySQL have the system's in their text.
+            Some(_) if self.message.contains("No space left on device") => ErrorKind::DiskFull,
+            Some(number) => kind_of_number(number),
+        }
     }
 }
 
@@ -139,6 +146,7 @@ fn kind_of_sqlstate(sqlstate: &[u8; 5]) -> ErrorKind {
         b"40001" => ErrorKind::Serialization,
         b"55P03" | b"57014" | b"25P03" | b"25P04" | b"57P05" => ErrorKind::Timeout,
         b"53300" => ErrorKind::TooManyConnections,
+        b"53100" => ErrorKind::DiskFull,
         b"57P01" | b"57P02" | b"57P03" => ErrorKind::ShuttingDown,
         [b'2', b'8', ..] => ErrorKind::Authentication,
         _ => ErrorKind::Other,
@@ -151,6 +159,7 @@ fn kind_of_number(number: u16) -> ErrorKind {
         1020 => ErrorKind::Serialization,
         1205 | 1969 | 3024 => ErrorKind::Timeout,
         1040 | 1203 | 1226 => ErrorKind::TooManyConnections,
+        1021 | 1114 => ErrorKind::DiskFull,
         1053 | 1077 | 1079 | 3168 | 3169 => ErrorKind::ShuttingDown,
         1044 | 1045 | 1130 | 1251 | 1698 | 1862 | 3118 | 4151 => ErrorKind::Authentication,
         _ => ErrorKind::Other,
@@ -187,6 +196,10 @@ mod tests {
         assert_eq!(error(b"40001", Some(1213)).kind(), ErrorKind::Deadlock);
         assert_eq!(error(b"HY000", Some(1205)).kind(), ErrorKind::Timeout);
         assert_eq!(error(b"22012", None).kind(), ErrorKind::Other);
+        assert_eq!(error(b"53100", None).kind(), ErrorKind::DiskFull);
+        assert_eq!(error(b"HY000", Some(1114)).kind(), ErrorKind::DiskFull);
+        let full = "Got error 28 \"No space left on device\" from storage engine InnoDB".into();
+        assert_eq!(ServerError { message: full, ..error(b"HY000", Some(1030)) }.kind(), ErrorKind::DiskFull);
     }
 
     #[test]

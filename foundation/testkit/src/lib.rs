@@ -13,4 +13,5 @@ pub mod postgres_server;
 pub mod program;
 pub mod random;
 pub mod slurm;
+pub mod small_disk;
 pub mod tree;

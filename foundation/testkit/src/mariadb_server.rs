@@ -3,6 +3,7 @@
 
 use crate::postgres_server::{free_port, in_memory_directory};
 use crate::program::TestProgram;
+use crate::small_disk::{self, SmallDisk};
 use crate::tree::TempDir;
 use rustix::process::geteuid;
 use std::os::unix::net::UnixStream;
@@ -30,10 +31,23 @@ impl MariaDbServer {
         for program in ["mariadbd", "mariadb-install-db"] {
             find(program).ok_or_else(|| format!("{program} is not installed"))?;
         }
-        Ok(Self::make(options).unwrap_or_else(|reason| panic!("{reason}")))
+        Ok(Self::make(options, Command::new).unwrap_or_else(|reason| panic!("{reason}")))
     }
 
-    fn make(options: &[&str]) -> Result<Self, String> {
+    /// The same with mounts of its own, for a `SmallDisk`. An error says what is missing.
+    ///
+    /// # Panics
+    /// When the programs are there, and the server does not start.
+    pub fn start_with_own_mounts(options: &[&str]) -> Result<Self, String> {
+        small_disk::can_mount()?;
+        for program in ["mariadbd", "mariadb-install-db"] {
+            find(program).ok_or_else(|| format!("{program} is not installed"))?;
+        }
+        let command = |program: PathBuf| small_disk::with_own_mounts(&program, None);
+        Ok(Self::make(options, command).unwrap_or_else(|reason| panic!("{reason}")))
+    }
+
+    fn make(options: &[&str], of_server: impl Fn(PathBuf) -> Command) -> Result<Self, String> {
         let place = in_memory_directory()?;
         let port = free_port()?;
         let path = |name: &str| place.path().join(name).display().to_string();
@@ -60,8 +74,8 @@ impl MariaDbServer {
             "--innodb-log-file-size=8M".to_owned(),
             "--innodb-flush-log-at-trx-commit=0".to_owned(),
         ]);
-        let mut mariadbd = command("mariadbd")?;
-        mariadbd.args(&own).args(options).stderr(Stdio::null());
+        let mut mariadbd = of_server(find("mariadbd").ok_or("mariadbd is not installed")?);
+        mariadbd.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).args(&own).args(options);
         let process = mariadbd.spawn().map_err(|error| format!("mariadbd does not start: {error}"))?;
         let mut server = Self { process, place, port };
         server.wait()?;
@@ -86,6 +100,14 @@ impl MariaDbServer {
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.process.id()
+    }
+
+    /// A small file system in place of the directory of an empty database.
+    ///
+    /// # Panics
+    /// When it cannot be mounted: the server was started with mounts of its own.
+    pub fn small_disk(&self, database: &str, megabytes: u32) -> SmallDisk {
+        SmallDisk::mount(self.pid(), self.place.path().join("data").join(database), megabytes, geteuid().as_raw())
     }
 
     fn wait(&mut self) -> Result<(), String> {

@@ -2,6 +2,7 @@
 //! Started as root, it runs as `nobody`, since PostgreSQL refuses root.
 
 use crate::program::TestProgram;
+use crate::small_disk::{self, SmallDisk};
 use crate::tree::TempDir;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::fs;
@@ -33,10 +34,29 @@ impl PostgresServer {
     /// When the programs are there, and the server does not start.
     pub fn start(settings: &[(&str, &str)]) -> Result<Self, String> {
         let programs = programs().ok_or("initdb and postgres are not installed")?;
-        Ok(Self::make(&programs, settings).unwrap_or_else(|reason| panic!("{reason}")))
+        Ok(Self::make(&programs, settings, as_server).unwrap_or_else(|reason| panic!("{reason}")))
     }
 
-    fn make(programs: &Path, settings: &[(&str, &str)]) -> Result<Self, String> {
+    /// The same with mounts of its own, for a `SmallDisk`. An error says what is missing.
+    ///
+    /// # Panics
+    /// When the programs are there, and the server does not start.
+    pub fn start_with_own_mounts(settings: &[(&str, &str)]) -> Result<Self, String> {
+        small_disk::can_mount()?;
+        let programs = programs().ok_or("initdb and postgres are not installed")?;
+        let command = |program: &Path, directory: &Path| {
+            let mut command = small_disk::with_own_mounts(program, Some(NOBODY));
+            command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null());
+            command
+        };
+        Ok(Self::make(&programs, settings, command).unwrap_or_else(|reason| panic!("{reason}")))
+    }
+
+    fn make(
+        programs: &Path,
+        settings: &[(&str, &str)],
+        command: impl Fn(&Path, &Path) -> Command,
+    ) -> Result<Self, String> {
         let place = in_memory_directory()?;
         give_away(place.path())?;
         let data = place.path().join("data");
@@ -46,7 +66,7 @@ impl PostgresServer {
         if !made.status.success() {
             return Err(format!("initdb failed: {}", String::from_utf8_lossy(&made.stderr)));
         }
-        Self::launch(programs, place, settings)
+        Self::launch(programs, place, settings, command)
     }
 
     /// A standby of this server that answers queries, with settings of its own.
@@ -66,14 +86,19 @@ impl PostgresServer {
             if !made.status.success() {
                 return Err(format!("pg_basebackup failed: {}", String::from_utf8_lossy(&made.stderr)));
             }
-            Self::launch(&programs, place, settings)
+            Self::launch(&programs, place, settings, as_server)
         });
         made.unwrap_or_else(|reason| panic!("{reason}"))
     }
 
-    fn launch(programs: &Path, place: TempDir, settings: &[(&str, &str)]) -> Result<Self, String> {
+    fn launch(
+        programs: &Path,
+        place: TempDir,
+        settings: &[(&str, &str)],
+        command: impl Fn(&Path, &Path) -> Command,
+    ) -> Result<Self, String> {
         let (port, data) = (free_port()?, place.path().join("data"));
-        let mut postgres = as_server(&programs.join("postgres"), place.path());
+        let mut postgres = command(&programs.join("postgres"), place.path());
         postgres.arg("-D").arg(&data).arg("-k").arg(place.path()).args(["-p", &port.to_string()]);
         for (name, value) in [("listen_addresses", "127.0.0.1"), ("fsync", "off"), ("shared_buffers", "16MB")] {
             postgres.arg("-c").arg(format!("{name}={value}"));
@@ -96,6 +121,14 @@ impl PostgresServer {
     /// Its port, on 127.0.0.1 and in the name of its socket.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// A small file system at `name` in its directory.
+    ///
+    /// # Panics
+    /// When it cannot be mounted: the server was started with mounts of its own.
+    pub fn small_disk(&self, name: &str, megabytes: u32) -> SmallDisk {
+        SmallDisk::mount(self.pid(), self.place.path().join(name), megabytes, NOBODY)
     }
 
     /// The process of the server that accepts connections.

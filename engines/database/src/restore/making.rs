@@ -5,7 +5,7 @@ use super::{RestoreError, RestoreFault, RestoreRequest};
 use crate::indexes::{self, AfterFailure, BuildEnd, IndexLanes, LaneLimits, LaneRule, Present};
 use std::sync::Arc;
 use std::time::Duration;
-use wire::{Connection, WireError};
+use wire::{Connection, ErrorKind, WireError};
 
 /// Cores for which lanes are planned, for each that there is: builds wait for WAL and for the disk, and so do rows. Measured with two cores: four lanes with a
 /// worker each, 0.94 of the time of one lane.
@@ -59,7 +59,7 @@ impl<'a> IndexMaking<'a> {
         Ok(())
     }
 
-    /// What came of all, when lanes have ended. The error is a lost connection.
+    /// What came of all, when lanes have ended. The error is a lost connection, or a full disk: the restore can go on when there is room.
     pub fn end(&self) -> Result<MadeIndexes, RestoreError> {
         let mut made = MadeIndexes::default();
         for outcome in self.lanes.take_outcomes() {
@@ -68,7 +68,7 @@ impl<'a> IndexMaking<'a> {
                 BuildEnd::Made { took, .. } => made.time += took,
                 BuildEnd::Present => {}
                 BuildEnd::Failed(WireError::Server(error)) | BuildEnd::OnlyIndex(WireError::Server(error))
-                    if !error.is_fatal =>
+                    if !error.is_fatal && error.kind() != ErrorKind::DiskFull =>
                 {
                     made.faults.push(RestoreFault { what: outcome.name, message: error.to_string() });
                 }

@@ -209,9 +209,11 @@ fn failing(error: &ServerError) -> Failing {
         ErrorKind::Deadlock => Failing::Deadlock,
         ErrorKind::Serialization => Failing::Serialization,
         ErrorKind::Timeout => Failing::Timeout,
-        ErrorKind::TooManyConnections | ErrorKind::ShuttingDown | ErrorKind::Authentication | ErrorKind::Other => {
-            Failing::Refused
-        }
+        ErrorKind::TooManyConnections
+        | ErrorKind::ShuttingDown
+        | ErrorKind::Authentication
+        | ErrorKind::DiskFull
+        | ErrorKind::Other => Failing::Refused,
     }
 }
 
