@@ -272,6 +272,8 @@ complete -c mh -n "__fish_mh_using_subcommand tar" -l ignore-failed-read -d 'Fil
 complete -c mh -n "__fish_mh_using_subcommand tar" -l remove-files -d 'Remove files when the archive that they are in is complete'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s W -l verify -d 'Compare the archive with the files when it is complete'
 complete -c mh -n "__fish_mh_using_subcommand tar" -s l -l check-links -d 'Report files of which not all names are archived'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s w -l interactive -l confirmation -d 'Ask before each file is archived, or extracted'
+complete -c mh -n "__fish_mh_using_subcommand tar" -s R -l block-number -d 'Print the number of the archive\'s block in front of lines of -v and -t'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l untrusted -d 'Extract an archive you do not trust: strict grammar, no devices, no set-id bits, quotas'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l dry-run -d 'Print what would be extracted, and extract nothing'
 complete -c mh -n "__fish_mh_using_subcommand tar" -l full-time -d 'List times with all digits of the second'
