@@ -356,6 +356,11 @@ mod tests {
         ways.into_iter().flatten().map(list).collect()
     }
 
+    /// A first pass fails where this thread loses its CPU between two clocks each time that it looks.
+    pub(super) fn reads(list: &mut ThreadList) -> bool {
+        (0..100).any(|_| list.read())
+    }
+
     #[test]
     fn the_list_says_what_the_clocks_say_in_whichever_way_it_is_read() {
         let host = Host::real();
@@ -379,7 +384,7 @@ mod tests {
         let mut lists = lists();
         assert_eq!(lists.len(), 3);
         for list in &mut lists {
-            assert!(list.read());
+            assert!(reads(list));
             let find = |pid| list.processes().iter().find(|listed| listed.pid == pid).copied().expect("listed");
             let (sleeper, own) = (find(child.id()), find(std::process::id()));
             assert_eq!(sleeper.cpu().total_ns, clock(Counted::Scheduled));
@@ -390,7 +395,7 @@ mod tests {
         child.kill().expect("ours");
         child.wait().expect("it ends");
         for list in &mut lists {
-            assert!(list.read() && list.processes().iter().all(|listed| listed.pid != child.id()));
+            assert!(reads(list) && list.processes().iter().all(|listed| listed.pid != child.id()));
         }
     }
 }

@@ -85,6 +85,7 @@ fn ending_of(record: &ThreadRecord, name: [u64; 2], between_clocks_ns: i64) -> E
 mod tests {
     use super::*;
     use crate::source::thread_list::ThreadList;
+    use crate::source::thread_list::tests::reads;
     use machine::Host;
     use std::process::Command;
 
@@ -92,14 +93,14 @@ mod tests {
     fn who_came_and_went_is_named_with_what_was_used() {
         let Some(mut list) = ThreadList::open(&Host::real(), true) else { return };
         let mut endings = Endings::default();
-        assert!(list.read() && list.endings(&mut endings));
+        assert!(reads(&mut list) && list.endings(&mut endings));
         // A shell that works for some milliseconds; it waits for what another shell of its name does.
         let busy = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
         let folder = tempfile::tempdir().expect("a folder");
         let shell = folder.path().join("mh-brief");
         std::fs::copy("/bin/sh", &shell).expect("a copy");
         assert!(Command::new(&shell).args(["-c", busy]).status().expect("a shell").success());
-        assert!(list.read() && list.endings(&mut endings));
+        assert!(reads(&mut list) && list.endings(&mut endings));
         let ours: Vec<&Ending> = endings.named.iter().filter(|ending| ending.name.text() == "mh-brief").collect();
         let [one] = ours.as_slice() else { panic!("{endings:?}") };
         assert!(one.used_ns > 1_000_000 && one.used_ns < 10_000_000_000, "{one:?}");
