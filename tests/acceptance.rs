@@ -4,6 +4,7 @@
 mod bakeoff;
 mod bindings;
 mod cli;
+mod completions;
 mod corpus;
 mod corpus_made;
 mod crew;

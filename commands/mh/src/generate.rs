@@ -6,7 +6,7 @@ mod page;
 
 use crate::registry;
 use clap::{Arg, ArgMatches, Command, ValueHint};
-use clap_complete::{Shell, generate_to};
+use clap_complete::{Shell, generate, generate_to};
 use mh_kit::context::Context;
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome};
@@ -40,10 +40,19 @@ fn write_all(directory: &Path) -> std::io::Result<()> {
     for (name, text) in pages(release_date())? {
         std::fs::write(man.join(name), text)?;
     }
-    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+    for shell in [Shell::Zsh, Shell::Fish] {
         generate_to(shell, &mut completed(), "mh", &completions)?;
     }
-    Ok(())
+    std::fs::write(completions.join("mh.bash"), bash_completion())
+}
+
+/// The completion by clap, wrapped. For values without a list it offers files itself, but splits their names at blanks and ends
+/// a directory with a space; bash's own completion, which runs if nothing is offered, does neither.
+fn bash_completion() -> String {
+    let mut generated = Vec::new();
+    generate(Shell::Bash, &mut completed(), "mh", &mut generated);
+    let generated = String::from_utf8_lossy(&generated);
+    generated.replace(r#"COMPREPLY=($(compgen -f "${cur}"))"#, "COMPREPLY=()") + include_str!("generate/mh.bash")
 }
 
 /// All manual pages: their files' names and texts.
