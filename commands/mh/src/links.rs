@@ -82,11 +82,8 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
                 let cause = "something else has that name; it is never replaced";
                 context.messages.error(NAME, &format!("make {}: {cause}", quote(&path)), &[]);
             }
-            Err(error) => {
-                failed = true;
-                let cause = mh_kit::failure::with_causes(&error);
-                context.messages.error(NAME, &format!("make {}: {cause}", quote(&path)), &[]);
-            }
+            // The cause is the directory or the program, and the same for every other name.
+            Err(error) => return Err(failure(&format!("make {}", quote(&path)), &error)),
         }
     }
     Ok(if failed { Outcome::Partial } else { Outcome::Done })
