@@ -4,7 +4,7 @@
 mod timing;
 
 use clap::{Arg, ArgMatches, Command, ValueHint};
-use mh_kit::context::Context;
+use mh_kit::context::{Context, temporary_directory};
 use mh_kit::entry::{Entry, Group, Signals};
 use mh_kit::failure::{Failure, Outcome, with_causes};
 use mh_kit::report::print;
@@ -49,7 +49,9 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     if !metadata.is_file() {
         return Err(Failure::Usage { command: NAME, message: format!("{} is not a regular file", quote(&path)) });
     }
-    let scratch = Scratch::new()?;
+    // LIMIT: five copies of the sample and some compressed ones.
+    let places = [PathBuf::from("/dev/shm"), temporary_directory(), PathBuf::from("/tmp")];
+    let scratch = Scratch::new(&places)?;
     context.unfinished.note_directory(&scratch.directory);
     let bytes = scratch.sample(&path)?;
     let cores = context.machine.hands_allowed();
@@ -74,20 +76,24 @@ fn default_file() -> Option<PathBuf> {
     cargo.or_else(|| in_path("cargo")).or_else(|| std::env::current_exe().ok())
 }
 
-/// A directory of our own, in memory where there is some; gone when dropped.
+/// A directory of our own; gone when dropped.
 struct Scratch {
     directory: PathBuf,
 }
 
 impl Scratch {
-    fn new() -> Result<Self, Failure> {
+    /// In the first place that can be written to; the error is that of the last.
+    fn new(places: &[PathBuf]) -> Result<Self, Failure> {
         let name = format!("mh-tour-{}", process::id());
-        // LIMIT: five copies of the sample and some compressed ones.
-        let in_memory = Path::new("/dev/shm");
-        let parent = if in_memory.is_dir() { in_memory.to_owned() } else { std::env::temp_dir() };
-        let directory = parent.join(name);
-        std::fs::create_dir(&directory).map_err(|error| failed("create", &directory, &error))?;
-        Ok(Self { directory })
+        let mut outcome = Err(failure("find a place for temporary files"));
+        for place in places {
+            let directory = place.join(&name);
+            match std::fs::create_dir(&directory) {
+                Ok(()) => return Ok(Self { directory }),
+                Err(error) => outcome = Err(failed("create", &directory, &error)),
+            }
+        }
+        outcome
     }
 
     /// Puts the file's beginning here, under a short name; how much that is.
@@ -233,6 +239,24 @@ fn same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_place_that_can_be_written_to_is_taken() {
+        let place = tempfile::tempdir().expect("a directory");
+        let missing = place.path().join("missing");
+        let file = place.path().join("file");
+        std::fs::write(&file, "x").expect("a file");
+        let scratch = Scratch::new(&[missing.clone(), file, place.path().to_owned()]);
+        let directory = scratch.as_ref().map(|scratch| scratch.directory.clone()).expect("the last can be written to");
+        assert_eq!(directory.parent(), Some(place.path()));
+        drop(scratch);
+        assert!(!directory.exists());
+        match Scratch::new(&[missing]) {
+            Err(Failure::Environment { message, .. }) => assert!(message.starts_with("create '"), "{message}"),
+            Err(other) => panic!("{other:?}"),
+            Ok(scratch) => panic!("{}", scratch.directory.display()),
+        }
+    }
 
     #[test]
     fn no_line_of_the_tour_is_wider_than_a_terminal() {
