@@ -149,11 +149,17 @@ fn pages(place: Place) -> Result<Vec<PathBuf>, String> {
         Place::Manual => "man",
         _ => "completions",
     });
-    let entries = std::fs::read_dir(&directory).map_err(|error| failed("list", &directory, &error))?;
+    files_in(&directory)
+}
+
+/// Its files, sorted; not its directories.
+fn files_in(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = std::fs::read_dir(directory).map_err(|error| failed("list", directory, &error))?;
     let mut files: Vec<PathBuf> = entries
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<_, _>>()
-        .map_err(|error| failed("list", &directory, &error))?;
+        .map_err(|error| failed("list", directory, &error))?;
+    files.retain(|path| path.is_file());
     files.sort();
     Ok(files)
 }

@@ -38,7 +38,8 @@ if [ "$uninstall" = yes ]; then
     done <"$list"
     # Directories of our own; those that others use too stay.
     for directory in lib/manyhands share/doc/manyhands; do
-        [ ! -d "$prefix/$directory" ] || rmdir "$prefix/$directory" 2>/dev/null || {
+        [ -d "$prefix/$directory" ] || continue
+        find "$prefix/$directory" -depth -type d -exec rmdir {} + 2>/dev/null || {
             echo "note: $prefix/$directory stays: it has files that this version did not install" >&2
         }
     done

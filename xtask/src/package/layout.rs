@@ -1,6 +1,6 @@
 //! What is installed, and where below a prefix: for Debian's `/usr` and for any other. Writes it as a directory. Makes no archive.
 
-use super::{failed, output, pages, text};
+use super::{failed, files_in, output, pages, text};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use xtask::workspace::root;
@@ -45,8 +45,8 @@ pub enum System {
     Any,
 }
 
-/// Comparisons that work with Debian's packages.
-const BAKEOFFS: [&str; 3] = ["mariadb-allocators.toml", "mariadb-thread-handling.toml", "postgresql-settings.toml"];
+/// Directories whose files are for users; the other documents are for people who change the program.
+const DOCUMENTS: [&str; 4] = ["docs", "docs/commands", "docs/bakeoff", "docs/pictures"];
 
 /// Files, each with its target below the prefix.
 pub struct Layout {
@@ -90,9 +90,11 @@ impl Layout {
             Source::File(root().join("xtask/src/package/mh-sysstat.service")),
             "lib/systemd/system/mh-sysstat.service",
         );
-        for example in BAKEOFFS {
-            let source = root().join("docs/bakeoff").join(example);
-            layout.add(Source::File(source), &format!("share/doc/manyhands/bakeoff/{example}"));
+        for directory in DOCUMENTS {
+            for document in files_in(&root().join(directory))? {
+                let target = format!("share/doc/manyhands/{directory}/{}", name(&document)?);
+                layout.add(Source::File(document), &target);
+            }
         }
         layout.add(Source::Text(third_parties()?), "share/doc/manyhands/third-party.txt");
         layout.add(Source::File(root().join("README.md")), "share/doc/manyhands/README.md");
@@ -231,6 +233,23 @@ mod tests {
             }
         }
         assert!(completion("mh.elv", System::Any).is_err());
+    }
+
+    #[test]
+    fn links_of_the_readme_to_documents_lead_to_installed_files() {
+        let readme = std::fs::read_to_string(root().join("README.md")).expect("the project has one");
+        let links: Vec<&str> = readme
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split([')', '#']).next())
+            .filter(|link| link.starts_with("docs/"))
+            .collect();
+        assert!(links.len() > 20, "{links:?}");
+        let layout = layout(System::Debian);
+        let targets = layout.targets();
+        for link in links {
+            assert!(targets.contains(&Path::new("share/doc/manyhands").join(link).as_path()), "{link}");
+        }
     }
 
     #[test]

@@ -32,7 +32,10 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Pages that differ from [`SHARING`].
 const PAGES: &[(&str, PageFacts)] = &[
-    ("mh", PageFacts { synopsis: "mh COMMAND [OPTIONS] [ARGUMENT]...\nmh COMMAND --help\nmh", ..SHARING }),
+    (
+        "mh",
+        PageFacts { synopsis: "mh COMMAND [OPTIONS] [ARGUMENT]...\nmh COMMAND --help\nmh", files: OF_MH, ..SHARING },
+    ),
     ("mh-tamp", PageFacts { environment: UNDER_MAKE, see_also: COMPRESSORS, ..SHARING }),
     (
         "mh-tar",
@@ -252,6 +255,15 @@ const OWN_SETTINGS: Fact = (
 );
 const SETTINGS: Fact = ("/etc/manyhands/config.toml", "The machine's settings, read if you have none.");
 const TABLE: Fact = ("/dev/shm/manyhands-UID", "The table in which all runs of a user share the cores.");
+const OF_MH: &[Fact] = &[
+    OWN_SETTINGS,
+    SETTINGS,
+    TABLE,
+    (
+        "/usr/share/doc/manyhands/docs",
+        "The documents, if mh is in /usr/bin: which-command.md lists the command for each question, commands has a page for each.",
+    ),
+];
 const LIBRARY: &[Fact] = &[
     (
         "libmhwrite.so",
