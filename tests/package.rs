@@ -50,8 +50,8 @@ fn the_debian_package_serves_a_fresh_root(place: &Place) {
     succeeds(
         place,
         r#"mkdir -p root/var/lib/dpkg/info root/var/lib/dpkg/updates root/proc root/tmp root/usr/bin && ln -s usr/bin root/bin
-        for program in sh tar mkdir; do cp "$(command -v $program)" root/usr/bin/; done
-        for file in $(ldd "$mh" "$(dirname "$mh")/libmhwrite.so" "$(command -v sh)" "$(command -v tar)" "$(command -v mkdir)" | grep -o '/[^ )]*'); do
+        for program in sh tar mkdir rm; do cp "$(command -v $program)" root/usr/bin/; done
+        for file in $(ldd "$mh" "$(dirname "$mh")/libmhwrite.so" "$(command -v sh)" "$(command -v tar)" "$(command -v mkdir)" "$(command -v rm)" | grep -o '/[^ )]*'); do
             case $file in *:) continue ;; esac
             mkdir -p "root$(dirname $file)" && cp -L "$file" "root$file"
         done
@@ -61,6 +61,11 @@ fn the_debian_package_serves_a_fresh_root(place: &Place) {
                 $package "$(dpkg --print-architecture)" "$version"
         done > root/var/lib/dpkg/status
         touch root/var/lib/dpkg/available
+        mkdir -p root/run/systemd/system root/dev && touch root/run/calls root/dev/null
+        for program in deb-systemd-helper deb-systemd-invoke systemctl; do
+            printf '#!/bin/sh\necho %s "$@" >>/run/calls\n[ "$1" != debian-installed ]\n' $program >root/usr/bin/$program
+            chmod 755 root/usr/bin/$program
+        done
         (cd root && find . ! -type d ! -path './var/lib/dpkg/*' | sort) > before
         dpkg --root=root --install out/*.deb"#,
     );
@@ -81,10 +86,27 @@ fn the_debian_package_serves_a_fresh_root(place: &Place) {
         test -s root/usr/share/man/man1/mh-tar.1.gz && test -s root/usr/share/bash-completion/completions/mh
         test -s root/usr/share/doc/manyhands/docs/commands/tar.md
         test -s root/usr/include/manyhands.h && dpkg --root=root --verify manyhands
-        dpkg --root=root --purge manyhands
+        mkdir root/var/lib/manyhands && touch root/var/lib/manyhands/fleets
+        dpkg --root=root --install out/*.deb && test -e root/var/lib/manyhands/fleets
+        dpkg --root=root --purge manyhands && test ! -e root/var/lib/manyhands
         (cd root && find . ! -type d ! -path './var/lib/dpkg/*' | sort) > after && diff before after"#,
     );
+    assert_eq!(String::from_utf8_lossy(&place.read("root/run/calls")), CALLS);
 }
+
+/// Calls by the scripts that look after the unit: at installation, upgrade, removal and purge.
+const CALLS: &str = "\
+deb-systemd-helper debian-installed mh-sysstat.service
+deb-systemd-helper update-state mh-sysstat.service
+systemctl --system daemon-reload
+deb-systemd-helper debian-installed mh-sysstat.service
+deb-systemd-helper update-state mh-sysstat.service
+systemctl --system daemon-reload
+deb-systemd-invoke try-restart mh-sysstat.service
+deb-systemd-invoke stop mh-sysstat.service
+systemctl --system daemon-reload
+deb-systemd-helper purge mh-sysstat.service
+";
 
 fn lintian_finds_no_error(place: &Place) {
     if !has("lintian") {

@@ -8,6 +8,9 @@ use xtask::workspace::{has_program, root};
 
 const MAINTAINER: &str = "The manyhands authors <manyhands@users.noreply.github.com>";
 const COPYRIGHT: &str = include_str!("copyright");
+/// They look after the unit: dpkg runs them.
+const MAINTAINER_SCRIPTS: [(&str, &str); 3] =
+    [("postinst", include_str!("postinst")), ("prerm", include_str!("prerm")), ("postrm", include_str!("postrm"))];
 /// Of the package, not of the program.
 const REVISION: u32 = 1;
 
@@ -76,12 +79,14 @@ fn write_control(programs: &Programs, layout: &Layout, directory: &Path) -> Resu
         sums.push_str(&format!("{sum}  usr/{}\n", target.display()));
     }
     let needed = needs::of_all(programs)?;
-    for (name, contents) in [("control", control_text(bytes.div_ceil(1024), needed)), ("md5sums", sums)] {
+    let write = |name: &str, contents: &str, mode| {
         let file = control.join(name);
         std::fs::write(&file, contents).map_err(|error| failed("write", &file, &error))?;
-        set_mode(&file, 0o644)?;
-    }
-    Ok(())
+        set_mode(&file, mode)
+    };
+    write("control", &control_text(bytes.div_ceil(1024), needed), 0o644)?;
+    write("md5sums", &sums, 0o644)?;
+    MAINTAINER_SCRIPTS.iter().try_for_each(|(name, script)| write(name, script, 0o755))
 }
 
 /// The libraries that programs load unwind by that of the C compiler.
