@@ -14,13 +14,14 @@ use mh_kit::instrument::grammar::{INTERVAL, SENTENCE, Targets};
 use mh_kit::instrument::live::{Output, with_screen};
 use mh_kit::instrument::{Format, FormatArgs};
 use mh_kit::shared_args::with_help;
-use observe::ceiling::{CeilingFinding, Limit, busy_cores, findings, unaccounted_cores};
+use observe::ceiling::{CeilingFinding, Limit, findings};
+use observe::crowding::{Crowding, busy_cores, unaccounted_cores};
 use observe::groups::Hierarchies;
 use observe::model::{Idlers, Interval};
 use observe::sample::HostSample;
 use observe::sampler::{Depth, ProcessSelection, SampleContent, Sleepers, Texts};
 use std::collections::{HashMap, HashSet};
-use words::{Judged, Told};
+use words::{CeilingScope, Judged, Told};
 
 /// How messages begin.
 const NAME: &str = "mh ceiling";
@@ -31,8 +32,8 @@ pub const ENTRY: Entry = Entry::new("ceiling", Group::See, Signals::Own, command
 /// Show whether the machine is maxed out, and by which threads
 ///
 /// A thread that uses a whole core is 0.4 % of 256 CPUs, and no average shows it. Exit codes: 0 no thread is held back, 3 at the
-/// ceiling (always running), 4 starved (could run, had no CPU), 5 throttled (quota), 6 stolen (hypervisor), 7 I/O-bound; of
-/// several the first line's; 1 nobody, and a listed one is not there.
+/// ceiling (always running), 4 starved (could run, had no CPU) or all CPUs are busy and threads wait for them, 5 throttled (quota), 6
+/// stolen (hypervisor), 7 I/O-bound; of several the first line's; 1 nobody, and a listed one is not there.
 #[derive(Args, Debug)]
 struct CeilingArgs {
     #[command(flatten)]
@@ -144,7 +145,8 @@ fn judge_all(
         let found = findings(&interval, &earlier, &later, hierarchies.quota.as_ref());
         unseen.retain(|target| !is_there(&later, target));
         let found: Vec<CeilingFinding> = found.into_iter().filter(|finding| chosen.has(&later, finding)).collect();
-        worst = found.first().map(|finding| finding.limit);
+        let crowding = Crowding::of(&interval, &earlier, &later).filter(|_| chosen.scope() == CeilingScope::Everybody);
+        worst = worst_of(&found, crowding);
         remember(&mut since, &found, earlier.since_boot_ns);
         // Clocks on walls are set anew now and then; that moves both ends of a time.
         let on_the_wall = |since_ns| later.wall_ns.saturating_sub(later.since_boot_ns.saturating_sub(since_ns));
@@ -155,14 +157,18 @@ fn judge_all(
             finding,
         });
         let threads = threads.collect();
+        let busy_cores = busy_cores(&interval, &earlier, &later);
         let judged = Judged {
             tier: feed.tier,
             wall_ns: later.wall_ns,
             elapsed_ns: interval.elapsed_ns,
-            busy_cores: busy_cores(&interval),
+            busy_cores,
             // Of those who were asked for, each is seen or told to be missing.
-            unaccounted_cores: unaccounted_cores(&interval).filter(|_| chosen.targets.is_everybody()),
+            unaccounted_cores: unaccounted_cores(&interval)
+                .filter(|_| busy_cores.is_some() && chosen.targets.is_everybody()),
             online_cpus: interval.machine.online_cpus,
+            crowding,
+            scope: chosen.scope(),
             threads,
         };
         let is_once = count == 1 && args.recording.replay.is_none();
@@ -183,6 +189,14 @@ fn judge_all(
         }
     }
     Ok(conclusion(context, &unseen, worst))
+}
+
+/// The state that the first line has.
+fn worst_of(found: &[CeilingFinding], crowding: Option<Crowding>) -> Option<Limit> {
+    let first = found.first().map(|finding| finding.limit);
+    let is_short = crowding.is_some_and(|crowding| crowding.is_short());
+    // A thread that waits for a disk says nothing of those that wait for a CPU.
+    if is_short && first.is_none_or(|limit| limit == Limit::IoBound) { Some(Limit::Starved) } else { first }
 }
 
 /// Tells who was asked for and never there; the exit code.
@@ -224,6 +238,14 @@ impl Chosen<'_> {
         pids.chain(self.targets.names.iter().cloned()).collect()
     }
 
+    fn scope(&self) -> CeilingScope {
+        match (self.targets.is_everybody(), self.ignored.is_empty()) {
+            (false, _) => CeilingScope::AskedFor,
+            (true, false) => CeilingScope::NotIgnored,
+            (true, true) => CeilingScope::Everybody,
+        }
+    }
+
     fn has(&self, later: &HostSample, finding: &CeilingFinding) -> bool {
         let identity = later.process(finding.pid).and_then(|process| process.identity.as_deref());
         let is_called = |typed: &String| {
@@ -254,5 +276,36 @@ fn exit_code(limit: Limit) -> u8 {
         Limit::Throttled => 5,
         Limit::Stolen => 6,
         Limit::IoBound => 7,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crowded_machine_is_short_of_cpus_unless_a_thread_says_more() {
+        let finding = |limit| CeilingFinding {
+            limit,
+            pid: 7,
+            tid: 7,
+            name: String::new(),
+            process: String::new(),
+            command: String::new(),
+            on_cpu: 0.0,
+            waited: 0.0,
+            stolen: 0.0,
+            in_disk_sleep: 0.0,
+            group: None,
+            cpu: None,
+            elapsed_ns: 1,
+        };
+        let (short, full) = (Crowding { waited: Some(0.5) }, Crowding { waited: Some(0.05) });
+        assert_eq!(worst_of(&[], Some(short)), Some(Limit::Starved));
+        assert_eq!(worst_of(&[finding(Limit::IoBound)], Some(short)), Some(Limit::Starved));
+        assert_eq!(worst_of(&[finding(Limit::Ceiling)], Some(short)), Some(Limit::Ceiling));
+        assert_eq!(worst_of(&[], Some(full)), None);
+        assert_eq!(worst_of(&[finding(Limit::IoBound)], Some(full)), Some(Limit::IoBound));
+        assert_eq!(worst_of(&[], None), None);
     }
 }

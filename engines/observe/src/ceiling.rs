@@ -247,15 +247,5 @@ fn throttling_group(
     })
 }
 
-/// How many cores' worth of CPU time all processes used; none where the machine does not say.
-pub fn busy_cores(interval: &Interval) -> Option<f64> {
-    interval.machine.total_ns.map(|total_ns| total_ns as f64 / interval.elapsed_ns.max(1) as f64)
-}
-
-/// Of these, what no process used that can be seen at the end; none where the machine does not say.
-pub fn unaccounted_cores(interval: &Interval) -> Option<f64> {
-    interval.machine.unaccounted_ns.map(|used_ns| used_ns.max(0) as f64 / interval.elapsed_ns.max(1) as f64)
-}
-
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@
 pub mod calls;
 pub mod ceiling;
 pub mod clocks;
+pub mod crowding;
 pub mod departed;
 #[cfg(test)]
 mod fake;

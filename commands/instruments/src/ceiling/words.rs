@@ -5,6 +5,7 @@ use mh_kit::instrument::csv_field;
 use mh_kit::instrument::live::Page;
 use mh_kit::instrument::look::TextLook;
 use observe::ceiling::{CeilingFinding, Limit};
+use observe::crowding::Crowding;
 use observe::tier::Tier;
 use serde::Serialize;
 use terminal::{Align, TextTable, Tint};
@@ -24,8 +25,24 @@ pub struct Judged {
     pub unaccounted_cores: Option<f64>,
     /// CPUs that are switched on.
     pub online_cpus: u32,
+    /// That all of them are busy; none if not, or if only some threads are judged.
+    pub crowding: Option<Crowding>,
+    /// Whose threads are judged.
+    #[serde(skip)]
+    pub scope: CeilingScope,
     /// The threads that are held back.
     pub threads: Vec<Told>,
+}
+
+/// Whose threads are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CeilingScope {
+    /// All.
+    Everybody,
+    /// Those of listed processes.
+    AskedFor,
+    /// All but some.
+    NotIgnored,
 }
 
 /// A thread that is held back, and what may be known besides.
@@ -58,10 +75,18 @@ impl Judged {
     /// How the verdict stands out.
     fn tint(&self) -> Tint {
         match (self.threads.is_empty(), self.notable_unseen()) {
+            _ if self.short().is_some() => Tint::Bad,
             (false, _) => Tint::Bad,
             (true, Some(_)) => Tint::Warning,
+            (true, None) if self.crowding.is_some() => Tint::Warning,
             (true, None) => Tint::Good,
         }
+    }
+
+    /// That all CPUs are busy and threads waited for one, if no thread says more.
+    fn short(&self) -> Option<Crowding> {
+        let says_more = self.threads.first().is_some_and(|told| told.finding.limit != Limit::IoBound);
+        self.crowding.filter(|crowding| crowding.is_short() && !says_more)
     }
 
     /// Cores of processes that nobody could judge, where they are many.
@@ -138,16 +163,11 @@ impl Judged {
 
     /// The first line: the state of the worst thread, and what would help.
     fn verdict(&self) -> String {
+        if let Some(crowding) = self.short() {
+            return self.short_of_cpus(crowding);
+        }
+        let Some(told) = self.threads.first() else { return self.nobody_is_held_back() };
         let busy = self.busy();
-        let Some(told) = self.threads.first() else {
-            return match self.notable_unseen() {
-                None => format!("not maxed out: no thread is held back. {busy}."),
-                Some(cores) => format!(
-                    "not maxed out as far as can be seen: no thread is held back. {busy}, {cores:.1} of them with processes \
-                     that ended meanwhile or are hidden from here."
-                ),
-            };
-        };
         let finding = &told.finding;
         let who = format!("{} ({}) thread {}", finding.process, finding.pid, finding.tid);
         let seconds = |share: f64| terminal::four_digits(share.min(1.0) * finding.elapsed_ns as f64 / 1e9);
@@ -183,6 +203,55 @@ impl Judged {
             ),
         };
         sentence + &others
+    }
+
+    fn short_of_cpus(&self, crowding: Crowding) -> String {
+        let at_disks = match self.threads.len() {
+            0 => String::new(),
+            1 => " 1 thread waits for a disk.".to_owned(),
+            count => format!(" {count} threads wait for a disk."),
+        };
+        format!(
+            "short of CPUs: all {} CPUs are busy, and threads waited for one {} of the time, though no single thread is held \
+             back by that.{} More CPUs, or less load, will make them faster.{at_disks}",
+            self.online_cpus,
+            terminal::percentage_whole(crowding.waited.unwrap_or_default()),
+            self.unseen()
+        )
+    }
+
+    fn nobody_is_held_back(&self) -> String {
+        if let Some(Crowding { waited }) = self.crowding {
+            let waited = waited
+                .map(|share| format!(" Threads waited for one {} of the time.", terminal::percentage_whole(share)));
+            return format!(
+                "all {} CPUs are busy, though no single thread is held back.{}{}",
+                self.online_cpus,
+                waited.unwrap_or_default(),
+                self.unseen()
+            );
+        }
+        let busy = self.busy();
+        let nobody = match self.scope {
+            CeilingScope::Everybody => "no thread",
+            CeilingScope::AskedFor => "no thread of those asked for",
+            CeilingScope::NotIgnored => "no thread of those not ignored",
+        };
+        match self.notable_unseen() {
+            None => format!("not maxed out: {nobody} is held back. {busy}."),
+            Some(cores) => format!(
+                "not maxed out as far as can be seen: {nobody} is held back. {busy}, {cores:.1} of them with processes that \
+                 ended meanwhile or are hidden from here."
+            ),
+        }
+    }
+
+    /// Of busy CPUs, those of processes that nobody could judge.
+    fn unseen(&self) -> String {
+        let text = |cores| {
+            format!(" {cores:.1} of the CPUs were busy with processes that ended meanwhile or are hidden from here.")
+        };
+        self.notable_unseen().map(text).unwrap_or_default()
     }
 
     fn remedy(&self, told: &Told) -> String {
@@ -266,6 +335,8 @@ mod tests {
             busy_cores: Some(1.02),
             unaccounted_cores: Some(0.9),
             online_cpus: 256,
+            crowding: None,
+            scope: CeilingScope::Everybody,
             threads: vec![told],
         }
     }
@@ -302,6 +373,46 @@ mod tests {
                 .text(false, TextLook::PLAIN)
                 .contains("as far as can be seen: no thread is held back. 1.0 of 4 CPUs are busy, 0.9 of")
         );
+    }
+
+    #[test]
+    fn a_machine_whose_cpus_are_all_busy_is_not_called_idle() {
+        let first = |judged: &Judged| judged.text(false, TextLook::PLAIN).lines().next().expect("a line").to_owned();
+        let crowded = |waited| Judged {
+            online_cpus: 2,
+            unaccounted_cores: None,
+            crowding: Some(Crowding { waited }),
+            threads: Vec::new(),
+            ..judged(Limit::IoBound)
+        };
+        let short = crowded(Some(0.97));
+        assert_eq!(
+            (first(&short).as_str(), short.tint()),
+            (
+                "short of CPUs: all 2 CPUs are busy, and threads waited for one 97 % of the time, though no single thread is \
+                 held back by that. More CPUs, or less load, will make them faster.",
+                Tint::Bad
+            )
+        );
+        let with_disk = Judged { threads: judged(Limit::IoBound).threads, ..crowded(Some(0.97)) };
+        assert!(first(&with_disk).starts_with("short of CPUs: all 2 "), "{}", first(&with_disk));
+        assert!(first(&with_disk).ends_with(" 1 thread waits for a disk."));
+        let spinning = Judged { threads: judged(Limit::Ceiling).threads, ..crowded(Some(0.97)) };
+        assert!(first(&spinning).starts_with("maxed out: "));
+        let full = Judged { unaccounted_cores: Some(1.5), ..crowded(Some(0.04)) };
+        assert_eq!(
+            (first(&full).as_str(), full.tint()),
+            (
+                "all 2 CPUs are busy, though no single thread is held back. Threads waited for one 4 % of the time. 1.5 of the \
+                 CPUs were busy with processes that ended meanwhile or are hidden from here.",
+                Tint::Warning
+            )
+        );
+        let unknown = first(&crowded(None));
+        assert_eq!(unknown, "all 2 CPUs are busy, though no single thread is held back.");
+        assert_eq!(crowded(None).tint(), Tint::Warning);
+        let asked = Judged { scope: CeilingScope::AskedFor, crowding: None, ..crowded(None) };
+        assert!(first(&asked).starts_with("not maxed out: no thread of those asked for is held back. 1.0 of 2 "));
     }
 
     #[test]

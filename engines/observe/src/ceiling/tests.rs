@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::clocks::HostClocks;
+use crate::crowding::busy_cores;
 use crate::fake::{FakeProcHost, FakeThread};
 use crate::groups::Hierarchies;
 use crate::looker::Looker;
@@ -101,7 +102,7 @@ impl Scene {
         let mut interval = Interval::new(Idlers::Listed);
         interval.update(&earlier, &later);
         let quota = Hierarchies::find(&self.fake.host()).quota;
-        (findings(&interval, &earlier, &later, quota.as_ref()), busy_cores(&interval))
+        (findings(&interval, &earlier, &later, quota.as_ref()), busy_cores(&interval, &earlier, &later))
     }
 }
 
