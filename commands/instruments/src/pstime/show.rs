@@ -65,6 +65,11 @@ fn unaccounted(unaccounted_ns: i64, machine: &MachineUsage, number: impl Fn(f64)
 /// Of a machine's own counters (USER_HZ).
 const TICK_NS: u64 = 10_000_000;
 
+/// How processes that ended get their names; a recording has what it has, as root too.
+fn how_to_see_them(is_root: bool) -> &'static str {
+    if is_root { " (tiers taskstats and BPF name them)" } else { " (run it as root to see them)" }
+}
+
 /// Which interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -215,7 +220,8 @@ impl<'plan> Shower<'plan> {
             _ => "ticks: rough",
         };
         let ended = terminal::integer(interval.ended as u64);
-        let unnamed = if interval.endings.is_none() { " (tiers taskstats and BPF name them)" } else { "" };
+        let is_root = self.plan.recording.replay.is_some() || rustix::process::geteuid().is_root();
+        let unnamed = if interval.endings.is_none() { how_to_see_them(is_root) } else { "" };
         text.push_str(&format!(
             "(unaccounted)  {}: processes that ended ({ended}), others that came and went or are hidden{unnamed}\n",
             unaccounted(unaccounted_ns, machine, number)
@@ -374,6 +380,12 @@ struct JsonRow<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_ordinary_user_reads_what_to_do_and_root_which_rights_lack() {
+        assert_eq!(how_to_see_them(false), " (run it as root to see them)");
+        assert_eq!(how_to_see_them(true), " (tiers taskstats and BPF name them)");
+    }
 
     #[test]
     fn nothing_unaccounted_is_shown_with_its_error() {
