@@ -14,7 +14,7 @@ use crate::session::SessionEnd;
 use last_line::LastLine;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -66,7 +66,7 @@ impl SshLink {
         let mut command = Command::new(program);
         command.args(arguments).arg(host).args(&options.command).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = sys::signals::as_at_start(&mut command).spawn()?;
+        let mut child = sys::signals::as_at_start(&mut command).spawn().map_err(|error| not_started(error, program))?;
         let pipes = (child.stdout.take(), child.stderr.take());
         let (Some(stdout), Some(stderr)) = pipes else { return Err(SessionEnd::Closed) };
         let link = Self {
@@ -193,9 +193,24 @@ pub(crate) fn check_destination(host: &str) -> Result<(), Error> {
     }
 }
 
+/// The kernel says of a program that is not there only that there is no such file.
+fn not_started(error: io::Error, program: &OsStr) -> SessionEnd {
+    match error.kind() {
+        ErrorKind::NotFound => SessionEnd::Ssh(format!("the program '{}' was not found", program.display())),
+        _ => error.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let options = SshOptions { program: vec!["mh-no-such-ssh".into()], command: Vec::new() };
+        let end = SshLink::start(&options, "web1").expect_err("no such program");
+        assert!(end.to_string().contains("the program 'mh-no-such-ssh' was not found"), "{end}");
+    }
 
     fn fake(script: &str) -> SshLink {
         let options = SshOptions { program: vec!["sh".into(), "-c".into(), script.into()], command: Vec::new() };
