@@ -1,5 +1,6 @@
 //! What is left when a copy cannot go on: no half file after a signal, the truth after an error.
 
+use super::described::assert_same;
 use super::succeeds;
 use crate::place::{Place, Running, binary, said, wait_until};
 use rustix::fs::{CWD, FileType, mknodat};
@@ -85,6 +86,39 @@ fn what_is_complete_is_not_copied_again() {
         "diff -r src dst && $mh cp -aT --verify=blake3 --fsync src dst && $mh cp -a --verify src dst2 && diff -r src dst2",
     );
     assert_eq!(said_by("--skip-same"), "");
+}
+
+#[test]
+fn links_and_special_files_that_are_there_stay() {
+    let place = Place::new();
+    let script = "mkdir -p src/below && echo x > src/file && ln src/file src/below/twin && ln -s file src/link && \
+        ln src/link src/below/again && ln -s nowhere src/dangling && mkfifo -m 640 src/pipe && $mh cp -a src dst";
+    succeeds(&place, script);
+    // Eight of them: two directories, two names of a file, three links, a FIFO.
+    let inodes = || succeeds(&place, "cd dst && find . -printf '%i %n %p %l\n' | sort").stdout;
+    let report = |options: &str| {
+        let outcome =
+            succeeds(&place, &format!("$mh cp -aT {options} --report src dst 2>&1 | head -n 1 | sed 's/ in .*//'"));
+        String::from_utf8_lossy(&outcome.stdout).into_owned()
+    };
+    let before = inodes();
+    for options in ["--resume", "--skip-same", "--skip-same=blake3", "--resume -j 4"] {
+        assert_eq!(report(options), "copied 0 entries (0 directories), 8 left as they were\n", "{options}");
+        assert!(succeeds(&place, &format!("$mh cp -avT {options} src dst")).stdout.is_empty(), "{options}");
+        assert_eq!(inodes(), before, "{options}");
+    }
+    // The link's own time, the FIFO's mode and time; another target, and another kind.
+    succeeds(&place, "touch -hd 2001-01-01 dst/link; touch -d 2001-01-01 dst/pipe; chmod 600 dst/pipe");
+    report("--resume");
+    assert_eq!(inodes(), before);
+    assert_same(&place.path("src"), &place.path("dst"), "metadata of what stays");
+    succeeds(&place, "ln -sf elsewhere dst/dangling && rm dst/pipe && ln -s pipe dst/pipe");
+    assert_eq!(report("--resume"), "copied 2 entries (0 directories), 6 left as they were\n");
+    assert_same(&place.path("src"), &place.path("dst"), "what differs is made anew");
+    // Without it they are made anew, as by cp.
+    report("");
+    assert_ne!(inodes(), before);
+    assert_same(&place.path("src"), &place.path("dst"), "all anew");
 }
 
 #[test]

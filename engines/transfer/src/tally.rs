@@ -19,7 +19,7 @@ pub struct Tally {
 pub struct Counts {
     /// Entries that are done, directories included.
     pub entries: u64,
-    /// Directories among them.
+    /// Directories among them, without those that were left.
     pub directories: u64,
     /// Entries among them that were left as they were: the target was not to be replaced, or was the same already.
     pub left: u64,

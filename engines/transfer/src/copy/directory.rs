@@ -86,8 +86,12 @@ impl Run<'_> {
         above: Option<&ANode>,
         branch: &mut Branch<'_, Self>,
     ) {
+        let manner = self.copying.manner;
+        let was_there = directory.made.is_none() && !manner.pretends && manner.make != Make::Directories;
+        let is_left = manner.skip_same.is_some() && was_there;
         branch.scratch.counts.entries += 1;
-        branch.scratch.counts.directories += 1;
+        branch.scratch.counts.directories += u64::from(!is_left);
+        branch.scratch.counts.left += u64::from(is_left);
         if let Some(above) = above {
             source_of(&above.node).reopen_from(&directory.source, &self.sources);
             if let Some(target) = &directory.target {

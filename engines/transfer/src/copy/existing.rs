@@ -227,6 +227,29 @@ impl Run<'_> {
             && item.source.status(item.name, Follow::Yes).is_ok_and(|meant| meant.identity() == there.identity())
     }
 
+    /// The link or special file that is there already, if it is the one that would be made and may stay.
+    pub fn same_by_name(&self, item: &Item<'_>, status: &Status, leads_to: Option<&[u8]>) -> Option<Status> {
+        let (manner, parent) = (self.copying.manner, item.target.directory());
+        if manner.skip_same.is_none() || manner.make != Make::Copies || manner.existing != Existing::Replace {
+            return None;
+        }
+        let there = parent.status(item.target_name, Follow::No).ok()?;
+        // Its other names must not become names of this copy.
+        let is_shared = manner.keep.links
+            && ((status.links() < 2 && there.links() > 1)
+                || (self.turns.are_several && self.links.is_copy(there.identity())));
+        let is_itself = there.identity() == status.identity();
+        if is_itself || is_shared || self.is_up_to_date(status, &there) {
+            return None;
+        }
+        let is_same = there.file_type() == status.file_type()
+            && match leads_to {
+                Some(leads_to) => parent.read_link(item.target_name).is_ok_and(|found| found == leads_to),
+                None => there.special_device() == status.special_device(),
+            };
+        is_same.then_some(there)
+    }
+
     fn is_wanted(
         &self,
         item: &Item<'_>,

@@ -335,6 +335,10 @@ impl Run<'_> {
                         (from.status(&made.name, Follow::No), item.target.directory().status(item.target_name, Follow::No)),
                         (Ok(one), Ok(other)) if one.identity() == other.identity()
                     );
+                    if is_same && self.copying.manner.skip_same.is_some() {
+                        branch.scratch.counts.left += 1;
+                        return Ok(None);
+                    }
                     if is_same {
                         return Ok(Some(None));
                     }
@@ -510,12 +514,15 @@ impl Run<'_> {
 
     fn make_by_name(&self, item: &Item<'_>, status: &Status, branch: &mut Branch<'_, Self>) -> Result<bool, Complaint> {
         let (parent, keep) = (item.target.directory(), &self.copying.manner.keep);
-        let make: Box<dyn Fn() -> io::Result<()>> = match status.file_type() {
-            FileType::SymbolicLink => {
-                let leads_to = item.source.read_link(item.name).map_err(Complaint::Read)?;
-                Box::new(move || parent.symlink(&leads_to, item.target_name))
-            }
-            _ => {
+        let is_link = status.file_type() == FileType::SymbolicLink;
+        let leads_to = if is_link { Some(item.source.read_link(item.name).map_err(Complaint::Read)?) } else { None };
+        if let Some(there) = self.same_by_name(item, status, leads_to.as_deref()) {
+            self.leave_by_name(item, status, &there, branch);
+            return Ok(true);
+        }
+        let make: Box<dyn Fn() -> io::Result<()>> = match leads_to {
+            Some(leads_to) => Box::new(move || parent.symlink(&leads_to, item.target_name)),
+            None => {
                 // Before it has its owner nobody else may open it.
                 let rights = if keep.owner || keep.mode { 0o700 } else { 0o7777 };
                 let mode = keep.mode_of(status) & rights;
@@ -541,10 +548,29 @@ impl Run<'_> {
             },
             has_lists: item.may_inherit_lists(),
             special: 0,
-            is_link: status.file_type() == FileType::SymbolicLink,
+            is_link,
         };
         self.carry_all(item, &carried, keep, branch);
         Ok(true)
+    }
+
+    /// The link or special file that is there stays. Its metadata follow the source's, since nothing else tells whether they are the same.
+    fn leave_by_name(&self, item: &Item<'_>, status: &Status, there: &Status, branch: &mut Branch<'_, Self>) {
+        branch.scratch.counts.left += 1;
+        let keep = &self.copying.manner.keep;
+        let keep = Keep { times: keep.times && there.changed_at() != status.changed_at(), ..*keep };
+        let carried = Carried {
+            from: named_in(item.source, item.name),
+            to: named(item.target, item.target_name),
+            status,
+            owner_now: Some((there.user(), there.group())),
+            mode_now: Some(there.mode()),
+            mode: keep.mode.then_some(status.mode()),
+            has_lists: true,
+            special: 0,
+            is_link: status.file_type() == FileType::SymbolicLink,
+        };
+        self.carry_all(item, &carried, &keep, branch);
     }
 
     /// Makes something by name; where something has that name, it goes if it may. None where it stays; else the backup, if any.
