@@ -260,7 +260,12 @@ pub fn encode_direction(args: &TampArgs) -> Result<Direction, Failure> {
     };
     if !facts.levels.contains(&level) {
         let (low, high) = (facts.levels.start().max(&0), facts.levels.end());
-        return Err(usage(format!("{} has levels {low} to {high}, not {level}", facts.name)));
+        let usual = facts.level_before_ultra;
+        let range = match usual < *high && !args.ultra {
+            true => format!("{low} to {usual}, and to {high} with --ultra"),
+            false => format!("{low} to {high}"),
+        };
+        return Err(usage(format!("{} has levels {range}, not {level}", facts.name)));
     }
     if level > facts.level_before_ultra && !args.ultra {
         let usual = facts.level_before_ultra;

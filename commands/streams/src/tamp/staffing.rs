@@ -1,14 +1,15 @@
 //! How many hands, how much room, threads or none: decided from the machine, the options and the inputs, each choice written
 //! into the plan with its reason.
 
-use super::TampArgs;
 use super::memory::{Cap, Fitting, TooTight, fit};
-use super::plan::{Direction, Sizes, usage};
-use codec::format::{DecodeLimits, UnitLayout};
+use super::plan::{Direction, Sizes};
+use super::{NAME, TampArgs};
+use codec::format::{DecodeLimits, EncodeOptions, Format, UnitLayout};
 use codec::lane::{Lane, LaneOutput};
 use crew::budget::Priority;
 use crew::pipeline::{Executor, Staffing};
 use crew::plan::Plan;
+use mh_kit::command_line::RefusedLine;
 use mh_kit::context::Context;
 use mh_kit::failure::Failure;
 use mh_kit::report::counted;
@@ -40,6 +41,28 @@ impl Ends {
     }
 }
 
+/// The highest level below the one that was asked for that fits under the cap.
+fn lower_level(
+    (format, options): (&'static dyn Format, EncodeOptions),
+    lanes: usize,
+    ends: Ends,
+    cap: Cap,
+) -> Option<i32> {
+    (1..options.level).rev().find(|&level| {
+        let options = EncodeOptions { level, ..options };
+        fit(Direction::Compress { format, options, keep_up: None }, 1, lanes, ends, cap).is_ok()
+    })
+}
+
+/// The refusal of a level that needs more than it may, with the ways out. The size is in units of 1024, as the option reads it.
+fn too_tight(need_bytes: u64, cap: Cap, lower: Option<i32>) -> Failure {
+    let (need, allowed) = (terminal::bytes(need_bytes), terminal::bytes(cap.bytes));
+    let message = format!("this level needs {need} on one hand, --memory allows {allowed}");
+    let mut hint = format!("--memory {}M", need_bytes.div_ceil(1 << 20));
+    hint.extend(lower.map(|level| format!(", or a level up to -{level}")));
+    Failure::Refused { program: NAME.to_owned(), refused: RefusedLine { message, hints: vec![hint] } }
+}
+
 /// Decides hands, slots and executor.
 pub fn staff(
     context: &Context,
@@ -59,9 +82,13 @@ pub fn staff(
     let useful = chunks.map_or(asked, |chunks| usize::try_from(chunks).unwrap_or(usize::MAX).min(asked)).max(1);
     // Under limits of xz's kind one lane is open at a time.
     let lanes_open = if args.xz.has_limits { 1 } else { lanes.len() };
+    let asked_for = match &direction {
+        Direction::Compress { format, options, keep_up: None } => Some((*format, *options)),
+        _ => None,
+    };
     let fitting = fit(direction, useful, lanes_open, ends, cap).map_err(|TooTight { need_bytes }| {
-        let (need, allowed) = (terminal::bytes(need_bytes), terminal::bytes(cap.bytes));
-        usage(format!("this level needs {need} on one hand, --memory allows {allowed}"))
+        let lower = asked_for.and_then(|asked_for| lower_level(asked_for, lanes_open, ends, cap));
+        too_tight(need_bytes, cap, lower)
     })?;
     let Fitting { width, slots, direction, held_bytes } = fitting;
     // One hand between files needs no thread; with a pipe at either end, waiting there must not stop the work, if there is any.

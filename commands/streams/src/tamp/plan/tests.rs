@@ -40,6 +40,7 @@ impl<'a> On<'a> {
         let args = TampArgs::from_arg_matches(&matches).expect("good options");
         look(&context, &args).and_then(|inputs| plan(&context, &args, inputs)).map_err(|failure| match failure {
             Failure::Usage { message, .. } => message,
+            Failure::Refused { refused, .. } => refused.message,
             other => panic!("{other:?}"),
         })
     }
@@ -88,7 +89,9 @@ fn names_and_options_decide_format_and_level() {
     assert!(on.format("-o ./out.gz ./small").starts_with("gz "));
     assert!(on.format("--bgzf ./small").starts_with("gz BGZF blocks"));
     assert_eq!(on.format("-d ./done.zst"), "as the content tells");
-    assert_eq!(on.refused("-F gz --level 40 ./small"), "gz has levels 0 to 12, not 40");
+    assert_eq!(on.refused("-F gz --level 40 ./small"), "gz has levels 0 to 9, and to 12 with --ultra, not 40");
+    assert_eq!(on.refused("-F gz --ultra --level 40 ./small"), "gz has levels 0 to 12, not 40");
+    assert_eq!(on.refused("-F xz --level 40 ./small"), "xz has levels 0 to 9, not 40");
     assert!(on.refused("--level 22 ./small").ends_with("--ultra allows them"));
     assert!(on.refused("-F gz -D ./small ./small").ends_with("-D is for zst and lz4"));
 }
