@@ -1,7 +1,7 @@
 //! Starts that learn what jobs need: what has been learnt holds back what would not fit, and nothing else does.
 
 use super::{stdout, xjobs};
-use crate::place::Place;
+use crate::place::{Place, said};
 use testkit::program::Exit;
 
 /// Takes so many MiB, and tells how many of its kind ran beside it when it had them.
@@ -40,6 +40,13 @@ fn a_job_that_fits_nowhere_runs_alone_and_ends() {
 "#;
     let outcome = xjobs(&place, &["-k", "-j3", "--memory", "10M"], list);
     assert_eq!((stdout(&outcome).as_str(), outcome.exit), ("a\nb\nc\n", Exit::Code(0)));
+    // It is reported once, not of every such job.
+    let told = said(&outcome);
+    assert!(
+        told.contains("warning: job 1 is expected to need 1.10 PB of memory, more than the 10.5 MB for all"),
+        "{told}"
+    );
+    assert_eq!(told.matches("run alone").count(), 1, "{told}");
 }
 
 #[test]

@@ -281,3 +281,18 @@ fn an_attempt_that_another_follows_is_no_end_and_is_told_as_it_was() {
     assert_eq!(journal.matches("\"outcome\":\"failed\",\"tried_again\":true").count(), 2, "{journal}");
     assert_eq!(journal.matches("\"outcome\":\"ok\",\"class\"").count(), 1, "{journal}");
 }
+
+#[test]
+fn jobs_that_had_failed_are_left_out_with_a_word() {
+    let place = Place::new();
+    let run = |option: &[&str]| {
+        xjobs(&place, &[&["--journal", "j"][..], option, &["sh", "-c"]].concat(), "true\nfalse\n'exit 3'\n")
+    };
+    assert_eq!(run(&[]).exit, Exit::Code(1));
+    let resumed = run(&["--resume"]);
+    let words = "mh xjobs: 3 jobs left out: they have ended, 2 of them failed; --resume-failed runs those again\n";
+    assert_eq!((said(&resumed).as_str(), resumed.exit), (words, Exit::Code(0)));
+    let again = run(&["--resume-failed"]);
+    assert!(!said(&again).contains("left out") && said(&again).contains("2 of 2 jobs failed"), "{}", said(&again));
+    assert_eq!(again.exit, Exit::Code(1));
+}

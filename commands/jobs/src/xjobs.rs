@@ -415,7 +415,7 @@ fn carry_out(context: &mut Context, args: &XjobsArgs, mut job: Job) -> Result<Ou
         None if was_watched => report::tell_bound(context, &ran, known_as),
         None => {}
     }
-    conclude(context, &ran, told)
+    conclude(context, &ran, told, args.journal.is_some())
 }
 
 /// A refusal costs politeness, not the run.
@@ -431,12 +431,12 @@ fn refused(message: &str) -> Failure {
     Failure::Environment { command: NAME, message: message.to_owned() }
 }
 
-fn conclude(context: &Context, ran: &FinishedRun, told: teller::Told) -> Result<Outcome, Failure> {
+fn conclude(context: &Context, ran: &FinishedRun, told: teller::Told, has_journal: bool) -> Result<Outcome, Failure> {
     if ran.reader_gone {
         return Err(Failure::BrokenPipe);
     }
     if told == teller::Told::Nothing {
-        report::conclude(context, ran);
+        report::conclude(context, ran, has_journal);
     }
     if let Some(signal) = ran.stopped_by {
         sys::signals::die_by(signal);

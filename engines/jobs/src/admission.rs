@@ -88,6 +88,12 @@ impl MemoryAdmission {
         }
     }
 
+    /// What a job is expected to need and the cap, if that is less.
+    pub fn excess(&self, need: Need, classes: &Classes) -> Option<[u64; 2]> {
+        let expected = self.expected_bytes(need, classes);
+        (expected > self.cap_bytes).then_some([expected, self.cap_bytes])
+    }
+
     /// What all that run are expected to need, by what is known now.
     pub fn held_bytes(&self, classes: &Classes) -> u64 {
         let of_class = |(class, count): (&JobClass, &usize)| {
@@ -196,6 +202,8 @@ mod tests {
         let classes = Classes::default();
         let mut admission = MemoryAdmission::new(100, 2);
         assert_eq!(admission.judge(Need::Stated(1000), &classes), Ok(()));
+        assert_eq!(admission.excess(Need::Stated(1000), &classes), Some([1000, 100]));
+        assert_eq!(admission.excess(Need::Stated(100), &classes), None);
         admission.begin(Need::Stated(1000));
         assert_eq!(admission.judge(Need::Stated(1), &classes), Err(AdmissionRefusal::Full));
     }

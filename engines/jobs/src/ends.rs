@@ -11,7 +11,7 @@ pub(crate) use recollection::Chain;
 pub use recollection::{RunSnapshot, SeenJob, Watched};
 
 use crate::halt::{EndCounts, Halt};
-use crate::journal::JobOutcome;
+use crate::journal::{EarlierEnd, JobOutcome};
 use crate::measures::JobMeasures;
 use crate::spec::{More, Spec};
 use crate::tree::{Leftovers, Spent};
@@ -94,6 +94,8 @@ pub(crate) struct JobEnds<'a> {
     pub stopped: u64,
     /// Jobs that an earlier run had done.
     pub left_out: u64,
+    /// Those of them that had failed.
+    pub left_out_failed: u64,
     rules: EndRules,
     host: &'a Host,
     leftovers: Leftovers,
@@ -118,6 +120,7 @@ impl<'a> JobEnds<'a> {
             counts: EndCounts::default(),
             stopped: 0,
             left_out: 0,
+            left_out_failed: 0,
             rules,
             host,
             leftovers: Leftovers::default(),
@@ -190,8 +193,9 @@ impl<'a> JobEnds<'a> {
     }
 
     /// Counts a job that is not run, as an earlier run did it.
-    pub fn count_left_out(&mut self) {
+    pub fn count_left_out(&mut self, earlier: EarlierEnd) {
         self.left_out += 1;
+        self.left_out_failed += u64::from(earlier == EarlierEnd::Failed);
         self.tally.ended.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -76,6 +76,8 @@ pub struct FinishedRun {
     pub counts: EndCounts,
     /// Jobs that an earlier run had done.
     pub left_out: u64,
+    /// Those of them that had failed.
+    pub left_out_failed: u64,
     /// Jobs that were read and not started, as the run was stopped.
     pub dropped: u64,
     /// The signal that stopped it.
@@ -266,8 +268,9 @@ impl<'a> Runner<'a> {
         self.ran.measures = JobMeasures { put_off, waits, wall_ns, ..self.ends.measures(width) };
         self.ends.books.finish();
         self.report_book_faults();
-        let JobEnds { counts, stopped, left_out, .. } = self.ends;
-        (self.ran.counts, self.ran.stopped, self.ran.left_out) = (counts, stopped, left_out);
+        let JobEnds { counts, stopped, left_out, left_out_failed, .. } = self.ends;
+        (self.ran.counts, self.ran.stopped) = (counts, stopped);
+        (self.ran.left_out, self.ran.left_out_failed) = (left_out, left_out_failed);
         self.ran.stopped_by = self.clock.stopped_by;
         self.ran.messages_given_up = self.outputs.messages_given_up;
         self.ran.dropped += self.intake.queue.clear().len() as u64;

@@ -209,8 +209,18 @@ fn bound_sentence(verdict: &JobsVerdict, measures: &JobMeasures) -> String {
     }
 }
 
-/// The last line of a run in which not all went well.
-pub fn conclude(context: &Context, ran: &FinishedRun) {
+/// The last line of a run in which not all went well; before it, what of an earlier run had not, and is not tried again.
+pub fn conclude(context: &Context, ran: &FinishedRun, has_journal: bool) {
+    if ran.left_out_failed > 0 {
+        let (left_out, failed) = (counted(ran.left_out, "job"), terminal::integer(ran.left_out_failed));
+        let text = match ran.left_out {
+            1 => format!("{left_out} left out: it has ended, and failed; --resume-failed runs it again"),
+            _ => format!(
+                "{left_out} left out: they have ended, {failed} of them failed; --resume-failed runs those again"
+            ),
+        };
+        context.messages.note(NAME, &text);
+    }
     let mut parts = Vec::new();
     let all = ran.counts.succeeded + ran.counts.failed;
     if ran.counts.failed > 0 && all > 1 {
@@ -223,6 +233,9 @@ pub fn conclude(context: &Context, ran: &FinishedRun) {
         parts.push(format!("{} that had been read did not start", counted(ran.dropped, "job")));
     }
     if !parts.is_empty() {
+        if ran.stopped_by.is_some() && has_journal {
+            parts.push("--resume goes on".to_owned());
+        }
         context.messages.conclusion(NAME, &parts.join("; "));
     }
 }

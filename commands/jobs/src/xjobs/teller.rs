@@ -248,6 +248,16 @@ impl Observer for JobTeller {
                     format!("job {number} had begun when an earlier run ended; it is run again: {}", command(job));
                 self.messages.conclusion(NAME, &text);
             }
+            RunEvent::RunsAlone { job, expected_bytes, cap_bytes } if self.level >= 1 && self.called == Called::Mh => {
+                let [expected, cap] = [*expected_bytes, *cap_bytes].map(terminal::bytes);
+                let text = format!(
+                    "job {} is expected to need {expected} of memory, more than the {cap} for all jobs; such jobs run alone: {}",
+                    job.number,
+                    command(job)
+                );
+                self.messages.warning(NAME, &text, &[]);
+            }
+            RunEvent::RunsAlone { .. } => {}
             RunEvent::Stopping { running, now, rule, .. } => self.tell_stopping(*running, *now, *rule),
             RunEvent::StillRun(survivors) => self.tell_survivors(survivors),
             RunEvent::WantsTerminal(job, turn) => self.tell_turn(job, *turn),

@@ -229,7 +229,7 @@ impl Runner<'_> {
     }
 
     fn leave_out(&mut self, pending: &Pending, earlier: EarlierEnd) {
-        self.ends.count_left_out();
+        self.ends.count_left_out(earlier);
         self.clock.questions.forget(pending.spec.number);
         self.settle(&pending.spec, earlier == EarlierEnd::Succeeded, Chain::default());
         self.deliver(pending.spec.number, None);
@@ -238,6 +238,9 @@ impl Runner<'_> {
     /// It has its place, and counts as running.
     fn note_start(&mut self, slot: usize, mut running: Running) {
         self.starts.note_start(&running);
+        if let Some([expected_bytes, cap_bytes]) = self.starts.memory.excess(running.need) {
+            self.observer.tell(&RunEvent::RunsAlone { job: running.view(), expected_bytes, cap_bytes });
+        }
         let more = running.pending.spec.more.as_deref();
         let since =
             self.clock.waiting.held_until.max(self.clock.begun + Duration::from_nanos(running.pending.since_ns));

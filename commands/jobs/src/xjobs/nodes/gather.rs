@@ -447,7 +447,7 @@ impl NodeGathering {
             context.messages.conclusion(NAME, &text);
             context.messages.conclusion(NAME, &shown::goes_on(self.spool.root()));
         }
-        report::conclude(context, &self.ran);
+        report::conclude(context, &self.ran, false);
         if let Some(format) = args.report {
             let asked = self.spool.header().limits.workers as usize;
             let watched = std::mem::take(&mut self.watched);
