@@ -128,7 +128,7 @@ mod tests {
         let other = ProcessId { start_ticks: facts.start_ticks + 1, ..process };
         let give = |process, wanted| ProcessOrderToGive::new(process, "sleep", wanted).give();
         assert!(give(other, WantedOrder::Signal(15)).ends_with("it has ended"));
-        let own = rustix::process::getpriority_process(None).expect("readable");
+        let own = getpriority_process(None).expect("readable");
         let nicer = (own + 3).min(19);
         assert_eq!(give(process, WantedOrder::NiceBy(3)), format!("{} (sleep) has nice {nicer}", child.id()));
         assert!(give(process, WantedOrder::Signal(15)).starts_with("SIGTERM was sent"));
