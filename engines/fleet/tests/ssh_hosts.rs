@@ -73,7 +73,7 @@ fn a_program_that_is_not_there_is_a_reason() {
     options.ssh_hosts = vec!["web1".to_owned()];
     let mut viewer = Viewer::open(options.clone()).expect("it opens");
     let events = turn(&mut [], &mut viewer, |events| lost(events).is_some());
-    assert_eq!(lost(&events), Some("No such file or directory"));
+    assert_eq!(lost(&events), Some("the program '/nonexistent/ssh' was not found"));
     options.ssh_hosts = vec!["-oProxyCommand=id".to_owned()];
     assert!(Viewer::open(options).is_err());
     assert!(viewer.wait(Duration::ZERO).is_ok());

@@ -23,9 +23,9 @@ use std::time::Duration;
 use sys::signals::{JOB_CONTROL, SignalQueue};
 use sys::spawn::Words;
 
-/// How often each job was told to begin, to end, not to begin.
+/// How often each job was told to begin, to end, not to begin, and to be concluded.
 #[derive(Default)]
-struct Told(HashMap<u64, [u32; 3]>);
+struct Told(HashMap<u64, [u32; 4]>);
 
 impl Observer for Told {
     fn tell(&mut self, event: &RunEvent<'_>) {
@@ -33,6 +33,7 @@ impl Observer for Told {
             RunEvent::Started(job, _) => (job.number, 0),
             RunEvent::Ended(job, _) => (job.number, 1),
             RunEvent::NotStarted(number, ..) => (*number, 2),
+            RunEvent::Concluded(job) => (job.number, 3),
             other => panic!("nothing else happens in these runs: {other:?}"),
         };
         self.0.entry(number).or_default()[what] += 1;
@@ -128,7 +129,7 @@ fn each_job_begins_and_ends_once_with_any_number_of_spawners() {
         let (ran, told, mut output) = ran(&list, width, OutputOrder::AsEnded);
         assert_eq!((ran.counts.succeeded, ran.counts.failed, ran.dropped), (succeeding, failing, 0), "width {width}");
         for number in 1..=jobs {
-            let expected = if number % 7 == 1 { [0, 0, 1] } else { [1, 1, 0] };
+            let expected = if number % 7 == 1 { [0, 0, 1, 1] } else { [1, 1, 0, 1] };
             assert_eq!(told.0.get(&number), Some(&expected), "job {number} at width {width}");
         }
         let mut lines: Vec<String> = std::mem::take(&mut output).lines().map(str::to_owned).collect();

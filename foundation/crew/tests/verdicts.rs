@@ -224,7 +224,7 @@ fn too_few_hands_are_named() {
 fn tiny_memory_is_named() {
     let costs = Costs { work_spin: ms(2), read_sleep: ms(2), write_sleep: ms(2) };
     let slots = Slots { given: 1, wanted: 8, hands_wanted: 2 };
-    let verdict = play(&Scene { costs, slots, ..scene() }, &Circumstances::default());
+    let verdict = undisturbed(&Scene { costs, slots, ..scene() });
     assert!(matches!(verdict.bound, Bound::Memory { slots: 1, slots_wanted: 8, .. }), "{:?}", verdict.bound);
     assert_eq!(
         verdict.next_step,
