@@ -33,7 +33,11 @@ impl WithLock for Contend {
                 });
             }
         });
-        assert_eq!(guarded.writes(), THREADS as u64 * ACQUISITIONS);
+        // A schedule may lose writes without a visit that sees another one.
+        assert!(
+            guarded.writes() == THREADS as u64 * ACQUISITIONS,
+            "two threads had the lock at once, and lost a write"
+        );
     }
 }
 
