@@ -1,7 +1,6 @@
 //! The program under test, and a fresh directory to run it in: what every test here begins with.
 //! Waits have a deadline and end what they waited for; no assertion depends on speed.
 
-use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -148,15 +147,6 @@ pub struct Running {
 }
 
 impl Running {
-    fn pid(&self) -> Pid {
-        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a PID")
-    }
-
-    /// Lets a program go on that `stop_when` has stopped.
-    pub fn go_on(&self) {
-        kill_process(self.pid(), Signal::CONT).expect("it is not waited for yet");
-    }
-
     /// Waits for its end.
     ///
     /// # Panics
@@ -171,27 +161,6 @@ impl Running {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
-}
-
-/// Stops a program at a moment at which `is_so`, which then stays so until `go_on`. False: it ended without such a moment.
-pub fn stop_when(running: &mut Running, mut is_so: impl FnMut() -> bool) -> bool {
-    let pid = running.pid();
-    let stat = format!("/proc/{}/stat", running.child.id());
-    while running.child.try_wait().expect("a child can be waited for").is_none() {
-        kill_process(pid, Signal::STOP).expect("it is not waited for yet");
-        wait_until("it stops or has ended", || {
-            let stat = fs::read_to_string(&stat).unwrap_or_default();
-            stat.rsplit(')')
-                .next()
-                .is_none_or(|rest| matches!(rest.trim_start().chars().next(), Some('T' | 'Z') | None))
-        });
-        if is_so() && running.child.try_wait().expect("a child can be waited for").is_none() {
-            return true;
-        }
-        let _may_have_ended = kill_process(pid, Signal::CONT);
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    false
 }
 
 impl Drop for Running {
