@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A worker's own sign of life.
+/// A worker's own sign of life. It goes with the worker, whether that has done its work or could not begin it; after a kill it stays, and gets old.
 #[derive(Debug)]
 pub struct AliveSign {
     path: PathBuf,
@@ -40,6 +40,12 @@ impl AliveSign {
     /// When that is refused.
     pub fn touch(&self) -> Result<(), SpoolFault> {
         touch(&self.file).map_err(failed("touch", &self.path))
+    }
+}
+
+impl Drop for AliveSign {
+    fn drop(&mut self) {
+        self.remove();
     }
 }
 
@@ -104,10 +110,10 @@ pub struct WorkerSigns {
 /// When the spool cannot be looked at.
 pub fn worker_signs(spool: &Path, lease: Duration) -> io::Result<WorkerSigns> {
     let path = spool.join("looked");
-    let now = File::create(&path).and_then(|file| {
-        touch(&file)?;
-        modified(&path)
-    })?;
+    let now = File::create(&path).and_then(|file| touch(&file)).and_then(|()| modified(&path));
+    // A full disk may have no room for a new file, and the directory is there.
+    let now =
+        now.or_else(|_| File::open(spool).and_then(|directory| touch(&directory)).and_then(|()| modified(spool)))?;
     let mut signs = WorkerSigns::default();
     for entry in std::fs::read_dir(spool.join("alive"))?.flatten() {
         if let Ok(then) = modified(&entry.path()) {
@@ -121,8 +127,21 @@ pub fn worker_signs(spool: &Path, lease: Duration) -> io::Result<WorkerSigns> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spool::tests::spool;
     use std::time::SystemTime;
     use testkit::tree::TempTree;
+
+    #[test]
+    fn a_worker_that_cannot_begin_leaves_no_sign() {
+        let place = TempTree::new();
+        let root = place.path().join("spool");
+        let spool = spool(&root, 1, &[1], 1);
+        let signs = || worker_signs(&root, Duration::from_secs(500)).expect("it can be read");
+        let sign = AliveSign::make(&spool, "w").expect("made");
+        assert_eq!(signs(), WorkerSigns { fresh: 1, old: 0 });
+        drop(sign);
+        assert_eq!(signs(), WorkerSigns::default());
+    }
 
     #[test]
     fn a_sign_older_than_a_lease_is_that_of_a_dead_worker() {
@@ -132,5 +151,9 @@ mod tests {
         place.modified("alive/old", now - Duration::from_secs(1000));
         let signs = worker_signs(place.path(), Duration::from_secs(500)).expect("it can be read");
         assert_eq!(signs, WorkerSigns { fresh: 1, old: 1 });
+        // Without a file of its own the time is asked from the directory.
+        std::fs::remove_file(place.path().join("looked")).expect("just made");
+        place.directory("looked");
+        assert_eq!(worker_signs(place.path(), Duration::from_secs(500)).expect("it can be read"), signs);
     }
 }
