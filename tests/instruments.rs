@@ -259,7 +259,7 @@ fn no_verdict_of_a_hundred_is_wrong() {
 fn a_sleeping_process_is_not_held_back() {
     let place = Place::new();
     let load = Load::start("sleep", &["60"], place.directory());
-    assert_verdict(&ceiling(&place, &load, "1"), 0, "not maxed out: no thread of those asked for is held back.");
+    assert_verdict(&ceiling(&place, &load, "1"), 0, "not maxed out: none of the threads asked for is held back.");
 }
 
 #[test]

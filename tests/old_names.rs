@@ -143,7 +143,7 @@ impl Family {
     }
 }
 
-/// What is neither a file nor a directory, in a directory.
+/// A directory with entries that are neither files nor directories.
 fn add_others(place: &Place) {
     for (target, name) in [("x", "dir/sym"), ("nowhere", "dir/dangling"), ("../dir", "dir/into")] {
         symlink(target, place.path(name)).expect("a link");

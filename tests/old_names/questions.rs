@@ -19,7 +19,7 @@ fn on_terminal(line: &str, answers: &str, links: Option<&Path>) -> String {
     );
     let script = script.with_variable("PATH", path).with_variable("LC_ALL", "C").with_variable("TERM", "dumb");
     let ran = script.run(["-qec", "sh line", "/dev/null"], answers.as_bytes()).expect("it starts");
-    // Typed before the terminal was told not to echo, the answer stands in front of all.
+    // An answer that is typed before the echo is off stands in front of all.
     let printed = String::from_utf8_lossy(&ran.stdout).replace(['\r', '\n'], " ");
     let words = printed.split(' ').filter(|word| !matches!(*word, "" | "y" | "n" | "yes"));
     let old = ["a.gz", "a.lz4", "a.bz2"].map(|name| place.has(name) && place.read(name) == b"old\n");

@@ -48,7 +48,7 @@ fn answers_decide_about_each_file() {
     ] {
         is_asked_as_by_gnu(&format!("{answers}; {script}"));
     }
-    // What was archived in a second is archived again by ours, so that one file is newer by more.
+    // Ours archives again a file that changed in the second of the archive, so one file is newer by more.
     is_asked_as_by_gnu(
         "tar cf t.tar s/a; touch -d 2030-01-01 s/a; yes | tar -uwf t.tar s/a | sed \"s/^add 's.a'?add/add/\"; tar tf t.tar",
     );
@@ -84,7 +84,7 @@ fn on_terminal(tar: &str, line: &str, answers: &str) -> String {
     let script = script.with_variable("LC_ALL", "C.UTF-8").with_variable("TERM", "dumb");
     let ran = script.run(["-qec", "sh line", "/dev/null"], answers.as_bytes()).expect("it starts");
     let printed = String::from_utf8_lossy(&ran.stdout).replace(['\r', '\n'], " ");
-    // Typed before the terminal was told not to echo, the answer stands in front of all.
+    // An answer that is typed before the echo is off stands in front of all.
     let words = printed.split(' ').filter(|word| !matches!(*word, "" | "y" | "n"));
     format!("{} {}", words.collect::<Vec<_>>().join(" "), said(&ran))
 }
@@ -118,7 +118,7 @@ fn a_person_at_a_terminal_is_asked_as_by_gnu_tar() {
 #[test]
 fn extraction_is_done_with_a_member_before_it_asks_about_the_next() {
     let place = Place::new();
-    // Whoever answers sees what came of the answers before.
+    // The user sees the outcome of earlier answers.
     let script = "mkdir s x; for n in 1 2 3; do head -c 3000 /dev/zero > s/$n; done; mkfifo answers
         for z in '' -z --zstd; do
           rm -rf x; mkdir x; $mh tar -c $z -f t.tar s/1 s/2 s/3

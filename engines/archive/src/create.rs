@@ -51,8 +51,8 @@ use walk::{Found, Walk};
 /// Things to tell.
 pub type Told = Vec<Event>;
 
-/// Whether what has a name is to be archived, with all beneath it. Asked in archive order, of each before its data are read; learns of what is to
-/// be told first.
+/// Whether what has a name is to be archived, with all beneath it. Asked in archive order, of each before its data are read; takes the events
+/// that are to be reported before the question.
 pub type Confirm<'a> = &'a (dyn Fn(&[u8], &mut Told) -> bool + Sync);
 
 /// How the archive is packed.

@@ -60,17 +60,17 @@ pub trait Chooser: Send {
     fn choose(&mut self, member: &mut Member, tell: &mut dyn FnMut(Event)) -> Choice;
 }
 
-/// The lines, in archive order.
+/// Reports, in archive order.
 #[derive(Debug)]
 pub enum Event {
     /// The archive's label.
     Label(Arc<Member>),
-    /// What was there and is not in an incremental archive is removed.
+    /// A file is removed, since an incremental archive does not have it.
     Removed {
         /// Its path.
         path: Vec<u8>,
     },
-    /// What a member replaces has got another name.
+    /// A file that a member replaces was renamed.
     KeptAs {
         /// Its path.
         path: Vec<u8>,

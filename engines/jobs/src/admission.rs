@@ -88,7 +88,7 @@ impl MemoryAdmission {
         }
     }
 
-    /// What a job is expected to need and the cap, if that is less.
+    /// The bytes that a job is expected to need, and the cap, if the cap is less.
     pub fn excess(&self, need: Need, classes: &Classes) -> Option<[u64; 2]> {
         let expected = self.expected_bytes(need, classes);
         (expected > self.cap_bytes).then_some([expected, self.cap_bytes])

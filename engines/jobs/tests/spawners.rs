@@ -23,7 +23,7 @@ use std::time::Duration;
 use sys::signals::{JOB_CONTROL, SignalQueue};
 use sys::spawn::Words;
 
-/// How often each job was told to begin, to end, not to begin, and to be concluded.
+/// How often the start, the end, the failure to start and the conclusion of each job were reported.
 #[derive(Default)]
 struct Told(HashMap<u64, [u32; 4]>);
 

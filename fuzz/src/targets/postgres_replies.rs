@@ -55,7 +55,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// What is mutated begins as four replies, and not as an error. The last is fatal, and is reported again when the server has gone.
+    /// The seed has four replies before it is mutated, and no error of the protocol. The last is fatal, and is reported again when the server has gone.
     #[test]
     fn the_seed_answers_four_requests() {
         let seed = seeds().into_iter().find(|seed| seed[0] == 0b11).expect("there is one");

@@ -445,7 +445,7 @@ impl Run<'_> {
         let questions = MemberQuestions::of(self.args)?;
         let confirm = |path: &[u8], events: &mut Vec<Event>| {
             let Some(questions) = &questions else { return true };
-            // What comes before the question is printed before it.
+            // Earlier reports are printed before the question.
             events.drain(..).for_each(on_event);
             questions.confirm("add", path, &mut told.lock().lines)
         };

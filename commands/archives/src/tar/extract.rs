@@ -198,7 +198,7 @@ impl<'a> Teller<'a> {
         self.told.lock().failed > 0
     }
 
-    /// Asks behind all that was told.
+    /// Asks, after all earlier reports are printed.
     fn confirm(&self, questions: &MemberQuestions, act: &str, path: &[u8]) -> bool {
         questions.confirm(act, path, &mut self.told.lock().lines)
     }
@@ -269,7 +269,7 @@ impl Told {
             _ => self.long.line(name, member).into(),
         };
         self.lines.line(BlockNumbers::new(args).passed(member, line));
-        // Whoever answers sees what became of each member.
+        // The user sees the outcome of each member before the next question.
         if args.telling.interactive {
             self.lines.flush();
         }

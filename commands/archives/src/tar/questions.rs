@@ -1,5 +1,5 @@
 //! `-w`: a question about each file or member, where lists of members go, and an answer from standard input; from the terminal, if standard input has
-//! the archive or a list of names. COMPAT: GNU tar's words. What begins with a y is a yes, and the end of all answers is no for everything behind it.
+//! the archive or a list of names. COMPAT: GNU tar's words. An answer that begins with a y means yes; after the end of the answers, everything is a no.
 
 use super::member_lines::MemberLines;
 use super::words::Quoting;
@@ -49,7 +49,7 @@ impl MemberQuestions {
         let end = name.iter().rposition(|&byte| byte != b'/').map_or(name.len().min(1), |last| last + 1);
         lines.part(&[act.as_bytes(), b" ", &Quoting::asked(&name[..end], self.has_utf8), b"?"].concat());
         let mut answer = Vec::new();
-        // What cannot be read is no answer.
+        // An answer that cannot be read is a no.
         if self.answers.lock().read_until(b'\n', &mut answer).is_err() || answer.is_empty() {
             lines.part(b"\n");
         }

@@ -234,8 +234,8 @@ impl Judged {
         let busy = self.busy();
         let nobody = match self.scope {
             CeilingScope::Everybody => "no thread",
-            CeilingScope::AskedFor => "no thread of those asked for",
-            CeilingScope::NotIgnored => "no thread of those not ignored",
+            CeilingScope::AskedFor => "none of the threads asked for",
+            CeilingScope::NotIgnored => "none of the threads that are not ignored",
         };
         match self.notable_unseen() {
             None => format!("not maxed out: {nobody} is held back. {busy}."),
@@ -412,7 +412,7 @@ mod tests {
         assert_eq!(unknown, "all 2 CPUs are busy, though no single thread is held back.");
         assert_eq!(crowded(None).tint(), Tint::Warning);
         let asked = Judged { scope: CeilingScope::AskedFor, crowding: None, ..crowded(None) };
-        assert!(first(&asked).starts_with("not maxed out: no thread of those asked for is held back. 1.0 of 2 "));
+        assert!(first(&asked).starts_with("not maxed out: none of the threads asked for is held back. 1.0 of 2 "));
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl<'a> IndexMaking<'a> {
         Ok(())
     }
 
-    /// What came of all, when lanes have ended. The error is a lost connection, or a full disk: the restore can go on when there is room.
+    /// The outcome of all builds, when lanes have ended. The error is a lost connection, or a full disk: the restore can go on when there is room.
     pub fn end(&self) -> Result<MadeIndexes, RestoreError> {
         let mut made = MadeIndexes::default();
         for outcome in self.lanes.take_outcomes() {

@@ -37,13 +37,13 @@ pub enum RunEvent<'a> {
     BadJournal(&'a io::Error),
     /// An earlier run began this job, and nobody knows how it ended; it is run again.
     Interrupted(JobView<'a>),
-    /// This job is expected to need more memory than all may have together, so it runs alone; of all that do so, the first is told.
+    /// This job is expected to need more memory than all may have together, so it runs alone. Only the first such job of a run is reported.
     RunsAlone {
         /// The job.
         job: JobView<'a>,
-        /// What it is expected to need.
+        /// Bytes that it is expected to need.
         expected_bytes: u64,
-        /// What all may have together.
+        /// Bytes that all jobs may have together.
         cap_bytes: u64,
     },
     /// No more jobs start.

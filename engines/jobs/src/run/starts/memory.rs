@@ -22,8 +22,8 @@ pub(in crate::run) struct JobMemory {
     /// Nothing that waits fits; an end or time may change that.
     pub is_blocked: bool,
     looked: Option<(Instant, u64)>,
-    /// A job that needs more than the cap has been told of.
-    has_told_excess: bool,
+    /// A job that needs more than the cap has been reported.
+    has_reported_excess: bool,
 }
 
 pub(super) fn available_bytes(host: &Host) -> Option<u64> {
@@ -35,7 +35,7 @@ impl JobMemory {
         let mut classes = std::mem::take(&mut options.memory.classes);
         let for_all = options.template.class_name().map(|name| classes.class(&name));
         let admission = MemoryAdmission::new(options.memory.cap_bytes, options.width);
-        Self { admission, classes, for_all, is_blocked: false, looked: None, has_told_excess: false }
+        Self { admission, classes, for_all, is_blocked: false, looked: None, has_reported_excess: false }
     }
 
     pub fn class_of(&mut self, pending: &Pending, template: &Template) -> JobClass {
@@ -60,8 +60,8 @@ impl JobMemory {
 
     /// The first time that a job is expected to need more than the cap: how much, and the cap.
     pub fn excess(&mut self, need: Need) -> Option<[u64; 2]> {
-        let excess = if self.has_told_excess { None } else { self.admission.excess(need, &self.classes) };
-        self.has_told_excess |= excess.is_some();
+        let excess = if self.has_reported_excess { None } else { self.admission.excess(need, &self.classes) };
+        self.has_reported_excess |= excess.is_some();
         excess
     }
 

@@ -40,7 +40,7 @@ pub(super) fn settle(wish: &mut Wish) -> Result<(), String> {
                 LeftAlone::SymbolicLink => {
                     say(wish, Verbosity::Normal, &format!("Warning : {name} is a symbolic link, ignoring"));
                 }
-                // What has no output of its own would be read.
+                // Without an output of its own, such a file would be read.
                 LeftAlone::NotAFile if reads_anything => {
                     wish.args.manners.codes.note(1);
                     say(wish, Verbosity::Quiet, &format!("zstd: {name} is not a regular file -- ignored "));
