@@ -273,6 +273,24 @@ fn a_killed_load_of_mariadb_goes_on() {
     killed_and_resumed(&asked, chunks);
 }
 
+/// Rows of a killed load are rolled back for a while: the next one must not send them anew before that is done.
+#[test]
+fn a_chunk_of_mariadb_uses_the_ledger_from_its_first_row_on() {
+    let Some(asked) = Asked::mariadb() else { return };
+    asked.ask(&format!("use shop; {TABLE}; create trigger slow before insert on t for each row do sleep(0.005)"));
+    asked.place.write("a.csv", rows(20_000));
+    let mut running = asked.begin(&["t", "a.csv", "--header", "-j1", "--memory", "2M", "--resume"]);
+    let at_work = "select count(*) from information_schema.processlist where info like 'do sleep%'";
+    wait_until("rows are loaded", || asked.ask(at_work) == "1");
+    assert_eq!(asked.ask("select count(*) from shop.mh_load_t where source is null"), "0");
+    let lock = "set lock_wait_timeout = 1; lock tables shop.mh_load_t write";
+    let words = asked.words.iter().map(String::as_str).chain([lock]);
+    let outcome = asked.client.run(words, b"").expect("the client starts");
+    assert!(said(&outcome).contains("Lock wait timeout exceeded"), "{}", said(&outcome));
+    kill_process(Pid::from_child(&running.child), Signal::KILL).expect("it is ours");
+    running.child.wait().expect("it is ours");
+}
+
 #[test]
 fn mariadb_gets_null_and_empty_and_refuses_what_it_would_change() {
     let Some(asked) = Asked::mariadb() else { return };

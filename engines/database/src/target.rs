@@ -1,7 +1,7 @@
 //! Where rows go: a table of a server, or of a SQLite file. What the load needs to know of it, and sessions that take rows. Who loads what and when is
 //! the load's affair (`load.rs`).
 
-mod mysql;
+pub(crate) mod mysql;
 mod postgres;
 mod sqlite;
 

@@ -66,7 +66,7 @@ impl MariaDbServer {
         own.extend([
             format!("--socket={}", path("socket")),
             format!("--pid-file={}", path("pid")),
-            format!("--log-error={}", path("log")),
+            format!("--log-error={}", path("log.err")),
             format!("--tmpdir={}", path("")),
             format!("--port={port}"),
             "--bind-address=127.0.0.1".to_owned(),
@@ -110,13 +110,16 @@ impl MariaDbServer {
         SmallDisk::mount(self.pid(), self.place.path().join("data").join(database), megabytes, geteuid().as_raw())
     }
 
+    fn log(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.place.path().join("log.err")).unwrap_or_default()).into_owned()
+    }
+
     fn wait(&mut self) -> Result<(), String> {
         let begin = Instant::now();
         while UnixStream::connect(self.socket()).is_err() {
             let has_ended = self.process.try_wait().is_ok_and(|end| end.is_some());
             if has_ended || begin.elapsed() > START_LIMIT {
-                let log = std::fs::read_to_string(self.place.path().join("log")).unwrap_or_default();
-                return Err(format!("mariadbd does not start: {log}"));
+                return Err(format!("mariadbd does not start: {}", self.log()));
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -126,6 +129,9 @@ impl MariaDbServer {
 
 impl Drop for MariaDbServer {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("mariadbd: {:?}, and its log:\n{}", self.process.try_wait(), self.log());
+        }
         // At once: its data are thrown away.
         let _gone_anyway = self.process.kill();
         let _gone_anyway = self.process.wait();

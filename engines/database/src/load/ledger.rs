@@ -3,7 +3,7 @@
 
 use crate::chunks::RowChunk;
 use crate::error::LoadFailure;
-use crate::target::{LoadSession, TableTarget};
+use crate::target::{LoadSession, TableTarget, mysql};
 use parking_lot::Mutex;
 use wire::Protocol;
 
@@ -114,6 +114,11 @@ impl ChunkLedger {
         self.done.iter().filter(|range| range.input == input).copied().collect()
     }
 
+    /// The first statement of a chunk's transaction, where there is one.
+    pub fn use_of(&self, target: &TableTarget) -> Option<String> {
+        (target.protocol() == Some(Protocol::MySql)).then(|| mysql::use_of(&self.table))
+    }
+
     /// The statement that notes a chunk.
     pub fn note(&self, range: &LoadedRange) -> String {
         let LoadedRange { input, begin, end, first_line, lines, rows } = range;
@@ -126,7 +131,7 @@ impl ChunkLedger {
     }
 }
 
-/// Waits until no load of the table is under way: for a moment, since one that was killed may still commit its last chunk.
+/// Waits until no load of the table is under way: one that was killed may still commit its last chunk, or have it rolled back.
 fn guard(target: &TableTarget, session: &mut dyn LoadSession, table: &str) -> Result<(), LoadFailure> {
     if !session.has_lock(table)? {
         return Err(LoadFailure::Database("another load of this table is under way".to_owned()));
@@ -135,7 +140,7 @@ fn guard(target: &TableTarget, session: &mut dyn LoadSession, table: &str) -> Re
         // One writer, whose locks end with it.
         None => &[],
         Some(Protocol::Postgres) => &[format!("begin; lock table {table} in share mode; commit")],
-        Some(Protocol::MySql) => &[format!("lock tables {table} write"), "unlock tables".to_owned()],
+        Some(Protocol::MySql) => &mysql::wait_for_users(table),
     };
     Ok(waits.iter().try_for_each(|statement| session.execute(statement))?)
 }

@@ -197,6 +197,9 @@ impl ChunkFailure {
 fn one_chunk(shared: &LoadShared<'_, '_>, session: &mut dyn LoadSession, chunk: &RowChunk) -> Result<(), ChunkFailure> {
     let (load, control) = (shared.load, shared.control);
     session.execute("begin")?;
+    if let Some(statement) = shared.ledger.and_then(|ledger| ledger.use_of(load.target)) {
+        session.execute(&statement)?;
+    }
     let narrowed = match load.rejects {
         None => Narrowed { rows: session.load(&chunk.bytes)?, refused: Vec::new() },
         Some(rejects) => {

@@ -3,7 +3,7 @@
 
 use crate::dump_mysql::catalogue::text;
 use crate::restore::RestoreError;
-use crate::target::{literal, quoted};
+use crate::target::{literal, mysql, quoted};
 use std::collections::HashMap;
 use wire::Connection;
 
@@ -49,6 +49,12 @@ pub fn remove(connection: &mut Connection, name: &str) -> Result<(), RestoreErro
     connection.execute(&sql).map(drop).map_err(RestoreError::server("remove what was noted"))
 }
 
+fn wait_for_users(connection: &mut Connection, name: &str) -> Result<(), RestoreError> {
+    let statements = mysql::wait_for_users(&quoted(name, '`'));
+    let failed = || RestoreError::server("wait for what was begun before");
+    statements.iter().try_for_each(|sql| connection.execute(sql).map(drop).map_err(failed()))
+}
+
 impl MySqlLedger {
     /// Begins one.
     pub fn begin(connection: &mut Connection, archive: &str) -> Result<Self, RestoreError> {
@@ -62,7 +68,9 @@ impl MySqlLedger {
         Ok(Self { table, done: HashMap::new() })
     }
 
+    /// Reads it when what was begun under it has ended.
     fn read(connection: &mut Connection, name: &str) -> Result<Self, RestoreError> {
+        wait_for_users(connection, name)?;
         let sql = format!("select file, loaded from {}", quoted(name, '`'));
         let rows = connection.query(&sql).map_err(RestoreError::server("read what is done"))?;
         let done = rows.iter().map(|row| (text(row, 0), text(row, 1).parse().unwrap_or(0))).collect();
@@ -79,11 +87,17 @@ impl MySqlLedger {
         self.done.get(entry).copied()
     }
 
-    /// Whether a file is done now.
+    /// Whether a file is done, now that the connection that loaded it is gone.
     pub fn has_now(&self, connection: &mut Connection, file: &str) -> Result<bool, RestoreError> {
+        wait_for_users(connection, &self.table)?;
         let sql = format!("select 1 from {} where file = {}", quoted(&self.table, '`'), literal(file));
         let rows = connection.query(&sql).map_err(RestoreError::server("read what is done"))?;
         Ok(!rows.is_empty())
+    }
+
+    /// The first statement of a file's transaction.
+    pub fn use_of(&self) -> String {
+        mysql::use_of(&quoted(&self.table, '`'))
     }
 
     /// Notes a file, in the transaction that is open.

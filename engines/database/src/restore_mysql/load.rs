@@ -71,6 +71,7 @@ impl Loader<'_> {
     fn attempt(&mut self, table: &RestoreTableJob<'_>, part: &MySqlArchivePart) -> Result<u64, RestoreError> {
         let failed = || RestoreError::server(format!("restore rows of '{}'", table.entry.table));
         self.connection.execute("begin").map_err(failed())?;
+        self.connection.execute(&self.ledger.use_of()).map_err(failed())?;
         let taken = match self.takes_files {
             true => self.load_local(table, part)?,
             false => self.insert(table, part)?,

@@ -105,6 +105,18 @@ pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
+/// The first statement of a transaction that writes into a ledger at its end: the ledger counts as in use until the server has committed the transaction or
+/// rolled it back, which it goes on with when the client is long gone. A lock of the kind that the note takes: no upgrade, which could be a deadlock.
+pub(crate) fn use_of(ledger: &str) -> String {
+    format!("select 1 from {ledger} limit 0 for update")
+}
+
+/// Waits until nobody uses a ledger. Rows that are sent anew while the first ones are rolled back end in deadlocks, or in more locks than a small server's
+/// memory has; what is committed later than the ledger is read would come twice.
+pub(crate) fn wait_for_users(ledger: &str) -> [String; 2] {
+    [format!("lock tables {ledger} write"), "unlock tables".to_owned()]
+}
+
 /// How rows get there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
