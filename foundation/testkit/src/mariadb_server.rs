@@ -128,6 +128,7 @@ impl MariaDbServer {
 }
 
 impl Drop for MariaDbServer {
+    #[expect(clippy::print_stderr, reason = "who reads that a test failed wants to know whether the server did")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("mariadbd: {:?}, and its log:\n{}", self.process.try_wait(), self.log());
