@@ -127,6 +127,31 @@ fn one_that_goes_on_waits_for_the_end_of_what_was_begun() {
 }
 
 #[test]
+fn keys_that_the_server_goes_on_to_make_are_not_made_twice() {
+    let Some(source) = dumped(MUCH, &[]) else { return };
+    let mut restore = source.start_restore("copy", &["-j2"]);
+    wait_until("rows are loaded", || source.sql("mysql", LOADS) != "0");
+    // As long as it reads, the ALTER cannot end.
+    let mut reader = source.session("begin; select 1 from copy.big limit 1; do sleep(600)");
+    let waiting = |statement: &str| {
+        let find = format!(
+            "select count(*) from information_schema.processlist where info like '{statement}%' and state like 'Waiting%'"
+        );
+        source.sql("mysql", &find) == "1"
+    };
+    wait_until("keys are all but made", || waiting("alter table `big`"));
+    kill_process(Pid::from_child(&restore.child), Signal::KILL).expect("it runs");
+    restore.end();
+    let mut next = source.start_restore("copy", &["-j2", "--resume"]);
+    wait_until("the next restore waits", || waiting("lock tables `big`"));
+    let asleep = source.sql("mysql", "select id from information_schema.processlist where info like 'do sleep%'");
+    source.sql("mysql", &format!("kill {asleep}"));
+    reader.end();
+    assert_eq!(next.end().code(), Some(0));
+    assert_eq!(source.content("copy"), source.content("shop"));
+}
+
+#[test]
 fn an_interrupted_restore_goes_on() {
     let Some(source) = dumped(MUCH, &[]) else { return };
     assert_eq!(end(&source, &["-j2"], Signal::INT), Some(130));

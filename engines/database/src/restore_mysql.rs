@@ -263,7 +263,7 @@ impl MySqlRestoreRun {
                         takes_files,
                     }),
                 };
-                self.carry_out(loader, tables, job, database, request.exits_on_error)
+                self.carry_out(loader, tables, job, database, request)
             })();
             lease.give_back(hand);
             let spent = match job {
@@ -283,7 +283,7 @@ impl MySqlRestoreRun {
         tables: &[RestoreTableJob<'_>],
         job: MySqlRestoreJob,
         database: &str,
-        exits_on_error: bool,
+        request: &MySqlRestoreRequest,
     ) -> Result<(), RestoreError> {
         match job {
             MySqlRestoreJob::Rows { table, part } => {
@@ -294,6 +294,9 @@ impl MySqlRestoreRun {
             }
             MySqlRestoreJob::Keys { table } => {
                 let Some(statement) = tables[table].statement else { return Ok(()) };
+                if request.into == RestoreInto::Interrupted {
+                    ledger::wait_for_users(&mut loader.connection, &tables[table].entry.table)?;
+                }
                 let existing = existing_keys(&mut loader.connection, database, &tables[table].entry.table)?;
                 let missing = |(name, _): &&(String, String)| !existing.contains(name);
                 let plain: Vec<String> =
@@ -306,7 +309,7 @@ impl MySqlRestoreRun {
                         return Err(RestoreError::Interrupted);
                     }
                     let sql = format!("ALTER TABLE {} {keys}", statement.name);
-                    self.statement(&mut loader.connection, sql.as_bytes(), false, exits_on_error)?;
+                    self.statement(&mut loader.connection, sql.as_bytes(), false, request.exits_on_error)?;
                 }
                 self.board.keys_are_made(table);
                 Ok(())
@@ -350,6 +353,9 @@ impl MySqlRestoreRun {
         }
         let exits = running.request.exits_on_error;
         for table in schema.tables.values().filter(|table| !table.foreign_keys.is_empty()) {
+            if running.goes_on {
+                ledger::wait_for_users(&mut running.leader, &bare(&table.name))?;
+            }
             let existing = foreign_keys(&mut running.leader, running.database, &bare(&table.name))?;
             for (name, definition) in &table.foreign_keys {
                 if !existing.contains(name) {

@@ -49,7 +49,8 @@ pub fn remove(connection: &mut Connection, name: &str) -> Result<(), RestoreErro
     connection.execute(&sql).map(drop).map_err(RestoreError::server("remove what was noted"))
 }
 
-fn wait_for_users(connection: &mut Connection, name: &str) -> Result<(), RestoreError> {
+/// Waits until nobody uses a table: an ALTER goes on when its client was killed.
+pub fn wait_for_users(connection: &mut Connection, name: &str) -> Result<(), RestoreError> {
     let statements = mysql::wait_for_users(&quoted(name, '`'));
     let failed = || RestoreError::server("wait for what was begun before");
     statements.iter().try_for_each(|sql| connection.execute(sql).map(drop).map_err(failed()))
