@@ -1,6 +1,7 @@
 //! What is left when a copy cannot go on: no half file after a signal, the truth after an error.
 
 use super::described::assert_same;
+use super::likeness::elsewhere;
 use super::succeeds;
 use crate::place::{Place, Running, binary, said, wait_until};
 use rustix::fs::{CWD, FileType, mknodat};
@@ -9,7 +10,8 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
-use testkit::program::Exit;
+use testkit::program::{Exit, left_out};
+use testkit::tree::TempDir;
 
 #[test]
 fn a_signal_leaves_no_half_file_under_its_name() {
@@ -29,6 +31,40 @@ fn a_signal_leaves_no_half_file_under_its_name() {
         assert!(!place.has(target), "{target} is half a file");
         assert!(place.has("tree/complete"));
     }
+}
+
+/// The source stays whole until all is copied, and the message names the command that goes on.
+#[test]
+fn a_move_that_a_signal_ends_says_how_it_goes_on() {
+    let place = Place::new();
+    let Some(elsewhere) = elsewhere(&place) else { return left_out("there is only one file system") };
+    let far = TempDir::new_in(elsewhere).expect("a directory");
+    let target = far.path().join("tree").display().to_string();
+    let is_interrupted = |attempt: usize| {
+        succeeds(
+            &place,
+            &format!("rm -rf '{target}' tree; mkdir tree; cd tree; seq {} | split -l 1 -a 4", attempt * 8000),
+        );
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(binary()).args(["mv", "tree", &target]);
+        command.current_dir(place.directory()).env("MH_CREW_DIR", "").stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut running = Running { child: command.spawn().expect("the program starts") };
+        wait_until("something is moved", || {
+            far.path().join("tree").exists() || running.child.try_wait().is_ok_and(|end| end.is_some())
+        });
+        kill_process(Pid::from_child(&running.child), Signal::INT).expect("the child has not been waited for");
+        let message = std::io::read_to_string(running.child.stderr.take().expect("a pipe")).expect("text");
+        // It may have been quicker than this test, or be at the removal.
+        let is_it = running.end().signal() == Some(Signal::INT.as_raw()) && message.contains("could not move 'tree'");
+        if is_it {
+            assert_eq!(std::fs::read_dir(place.path("tree")).expect("the source").count(), attempt * 8000);
+            let hint = format!("`mh cp -aT --resume 'tree' '{target}'` goes on with the copy; then remove the source");
+            assert!(message.contains("interrupted") && message.contains(&hint), "{message}");
+            succeeds(&place, &format!("$mh cp -aT --resume tree '{target}' && diff -r tree '{target}'"));
+        }
+        is_it
+    };
+    assert!((1..=4).any(is_interrupted), "each tree was moved before a signal came");
 }
 
 #[test]

@@ -2,9 +2,11 @@
 //! Does not copy or remove (engines/transfer).
 
 mod elsewhere;
+mod interruption;
 mod rename;
 
 use self::elsewhere::Elsewhere;
+use self::interruption::Interruption;
 use self::rename::{Moved, Renaming};
 use crate::cp::jobs::{self, Found, Layout, Names, Repeats, TargetIs};
 use crate::cp::manner::{KEEP_ALL, backup, refuse_backup_of_nothing};
@@ -126,10 +128,11 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     let kept = backup(context, backup_wanted, args.suffix.as_ref())?;
     let mut renaming = Renaming::new(&words, &args, kept);
     let (mut elsewhere, mut batches) = (Elsewhere::default(), Vec::new());
+    let interruption = Interruption::of(context);
     let mut renames = Renames { dry_run: args.dry_run, ..Renames::default() };
     for job in jobs {
         if !args.dry_run && elsewhere.bears_on(&job) {
-            batches.push(copy_and_remove(context, &words, &args, std::mem::take(&mut elsewhere))?);
+            batches.push(copy_and_remove(context, &words, &args, std::mem::take(&mut elsewhere), &interruption)?);
         }
         match renaming.move_one(&job) {
             Ok(Moved::Renamed) => renames.renamed += 1,
@@ -147,7 +150,7 @@ fn run(context: &mut Context, matches: &ArgMatches) -> Result<Outcome, Failure> 
     renames.failed = refused as u64;
     report(context, &args.shared, &renames);
     if !elsewhere.is_empty() && !args.dry_run {
-        batches.push(copy_and_remove(context, &words, &args, elsewhere)?);
+        batches.push(copy_and_remove(context, &words, &args, elsewhere, &interruption)?);
     }
     for batch in &batches {
         trees::report(context, &args.shared, &batch.report);
@@ -212,7 +215,13 @@ struct Batch {
 }
 
 /// Copies what cannot be renamed, and removes each source whose copy is complete.
-fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, elsewhere: Elsewhere) -> Result<Batch, Failure> {
+fn copy_and_remove(
+    context: &Context,
+    words: &Words,
+    args: &MvArgs,
+    elsewhere: Elsewhere,
+    interruption: &Interruption,
+) -> Result<Batch, Failure> {
     let manner = Manner {
         keeps_roots: false,
         recursive: true,
@@ -240,6 +249,7 @@ fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, elsewhere: E
     let (jobs, kept): (Vec<Job>, Vec<_>) = elsewhere.into_jobs().unzip();
     let what = format!("mv of {}", counted(jobs.len() as u64, "argument"));
     let told = Told { words, pretends: false, digests: &[] };
+    interruption.copies(&jobs);
     let Finished { report, is_complete, .. } = copy_all(context, &args.shared, &told, &manner, &jobs, what, "moving")?;
     let mut complete = Vec::new();
     for ((job, kept), is_complete) in jobs.into_iter().zip(kept).zip(is_complete) {
@@ -249,7 +259,9 @@ fn copy_and_remove(context: &Context, words: &Words, args: &MvArgs, elsewhere: E
             None => {}
         }
     }
+    interruption.removes(&complete);
     let not_removed = remove_quietly(context, &args.shared, words, &complete)?;
+    interruption.is_over();
     let failed = report.counts.failed + not_removed;
     Ok(Batch { report, failed })
 }
