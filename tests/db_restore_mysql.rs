@@ -106,6 +106,16 @@ fn end(source: &MariaDbPlace, words: &[&str], signal: Signal) -> Option<i32> {
     running.end().code()
 }
 
+const ASLEEP: &str = "select id from information_schema.processlist where info like 'do sleep%'";
+
+/// Whether a statement that begins so waits for a lock.
+fn waits(source: &MariaDbPlace, beginning: &str) -> bool {
+    let find = format!(
+        "select count(*) from information_schema.processlist where info like '{beginning}%' and state like 'Waiting%'"
+    );
+    source.sql("mysql", &find) == "1"
+}
+
 /// A server may still be at what a killed restore asked for: to read the ledger now would be too early.
 #[test]
 fn one_that_goes_on_waits_for_the_end_of_what_was_begun() {
@@ -114,13 +124,10 @@ fn one_that_goes_on_waits_for_the_end_of_what_was_begun() {
     let ledgers = "select table_name from information_schema.tables where table_schema = 'copy' and table_name like 'mh%restore%'";
     let ledger = source.sql("mysql", ledgers);
     let mut late = source.session(&format!("begin; select 1 from copy.{ledger} limit 0 for update; do sleep(600)"));
-    let asleep = "select id from information_schema.processlist where info like 'do sleep%'";
-    wait_until("it is in its transaction", || !source.sql("mysql", asleep).is_empty());
+    wait_until("it is in its transaction", || !source.sql("mysql", ASLEEP).is_empty());
     let mut running = source.start_restore("copy", &["-j2", "--resume"]);
-    let waiting =
-        "select count(*) from information_schema.processlist where info like 'lock tables%' and state like 'Waiting%'";
-    wait_until("the restore waits", || source.sql("mysql", waiting) == "1");
-    source.sql("mysql", &format!("kill {}", source.sql("mysql", asleep)));
+    wait_until("the restore waits", || waits(&source, "lock tables"));
+    source.sql("mysql", &format!("kill {}", source.sql("mysql", ASLEEP)));
     late.end();
     assert_eq!(running.end().code(), Some(0));
     assert_eq!(source.content("copy"), source.content("shop"));
@@ -133,19 +140,12 @@ fn keys_that_the_server_goes_on_to_make_are_not_made_twice() {
     wait_until("rows are loaded", || source.sql("mysql", LOADS) != "0");
     // As long as it reads, the ALTER cannot end.
     let mut reader = source.session("begin; select 1 from copy.big limit 1; do sleep(600)");
-    let waiting = |statement: &str| {
-        let find = format!(
-            "select count(*) from information_schema.processlist where info like '{statement}%' and state like 'Waiting%'"
-        );
-        source.sql("mysql", &find) == "1"
-    };
-    wait_until("keys are all but made", || waiting("alter table `big`"));
+    wait_until("keys are all but made", || waits(&source, "alter table `big`"));
     kill_process(Pid::from_child(&restore.child), Signal::KILL).expect("it runs");
     restore.end();
     let mut next = source.start_restore("copy", &["-j2", "--resume"]);
-    wait_until("the next restore waits", || waiting("lock tables `big`"));
-    let asleep = source.sql("mysql", "select id from information_schema.processlist where info like 'do sleep%'");
-    source.sql("mysql", &format!("kill {asleep}"));
+    wait_until("the next restore waits", || waits(&source, "lock tables `big`"));
+    source.sql("mysql", &format!("kill {}", source.sql("mysql", ASLEEP)));
     reader.end();
     assert_eq!(next.end().code(), Some(0));
     assert_eq!(source.content("copy"), source.content("shop"));

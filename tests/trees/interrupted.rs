@@ -58,7 +58,7 @@ fn a_move_that_a_signal_ends_says_how_it_goes_on() {
         let is_it = running.end().signal() == Some(Signal::INT.as_raw()) && message.contains("could not move 'tree'");
         if is_it {
             assert_eq!(std::fs::read_dir(place.path("tree")).expect("the source").count(), attempt * 8000);
-            let hint = format!("`mh cp -aT --resume 'tree' '{target}'` goes on with the copy; then remove the source");
+            let hint = format!("`mh cp -aT --resume 'tree' '{target}'` goes on with the copy");
             assert!(message.contains("interrupted") && message.contains(&hint), "{message}");
             succeeds(&place, &format!("$mh cp -aT --resume tree '{target}' && diff -r tree '{target}'"));
         }

@@ -353,9 +353,6 @@ impl MySqlRestoreRun {
         }
         let exits = running.request.exits_on_error;
         for table in schema.tables.values().filter(|table| !table.foreign_keys.is_empty()) {
-            if running.goes_on {
-                ledger::wait_for_users(&mut running.leader, &bare(&table.name))?;
-            }
             let existing = foreign_keys(&mut running.leader, running.database, &bare(&table.name))?;
             for (name, definition) in &table.foreign_keys {
                 if !existing.contains(name) {

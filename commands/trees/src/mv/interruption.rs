@@ -4,8 +4,13 @@ use crate::trees::shown;
 use mh_kit::context::Context;
 use mh_kit::report::counted;
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+use terminal::Messages;
 use transfer::copy::Job;
+
+/// LIMIT: for a terminal that takes no text; then the process ends without the message.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Says it when the signal comes. COMPAT: under the old name nothing is said.
 #[derive(Clone, Default)]
@@ -24,13 +29,26 @@ impl Interruption {
         let interruption = Self::default();
         if context.program == "mh mv" {
             let (at_signal, messages) = (interruption.clone(), context.messages.clone());
-            context.last_acts.add(move || {
-                if let Some(stage) = &*at_signal.0.lock() {
-                    messages.error("mh mv", &format!("{}: interrupted", stage.deed), &stage.hints);
-                }
-            });
+            context.last_acts.add(move || at_signal.say(&messages));
         }
         interruption
+    }
+
+    /// Says what it is now. The process is about to end: no later stage begins, or what is said would be false.
+    fn say(&self, messages: &Messages) {
+        let stage = self.0.lock();
+        if let Some(Stage { deed, hints }) = &*stage {
+            let (messages, text, hints) = (messages.clone(), format!("{deed}: interrupted"), hints.clone());
+            let (tell, told) = mpsc::sync_channel(1);
+            let thread = std::thread::Builder::new().spawn(move || {
+                messages.error("mh mv", &text, &hints);
+                let _nobody_waits_any_more = tell.send(());
+            });
+            if thread.is_ok() {
+                let _a_terminal_that_takes_nothing = told.recv_timeout(PATIENCE);
+            }
+        }
+        std::mem::forget(stage);
     }
 
     /// Nothing is removed yet.
@@ -50,27 +68,39 @@ impl Interruption {
 }
 
 fn copying(jobs: &[Job]) -> Option<Stage> {
-    let Job { source, target } = jobs.first()?;
-    let (source, target) = (shown(source), shown(target));
-    let (deed, stay) = match jobs.len() {
-        1 => (format!("move {source}"), "the source is whole".to_owned()),
-        count => (format!("move {}", counted(count as u64, "argument")), "all sources are whole".to_owned()),
+    let (deed, whole, way) = match jobs {
+        [] => return None,
+        [Job { source, target }] => {
+            let names = format!("{} {}", operand(source), operand(target));
+            (format!("move {}", shown(source)), "the source is whole; the target may have a part of it", names)
+        }
+        jobs => {
+            let deed = format!("move {}", counted(jobs.len() as u64, "argument"));
+            (deed, "the sources are whole; each target may have a part of its source", "SOURCE TARGET".to_owned())
+        }
     };
-    let way = format!("mh cp -aT --resume {source} {target}");
-    let hints = vec![
-        format!("{stay}; {target} may have a part of {source}"),
-        format!("`{way}` goes on with the copy; then remove the source"),
-    ];
-    Some(Stage { deed, hints })
+    let way = format!("`mh cp -aT --resume {way}` goes on with the copy; remove the source when that has succeeded");
+    Some(Stage { deed, hints: vec![whole.to_owned(), way] })
 }
 
 fn removing(sources: &[Vec<u8>]) -> Option<Stage> {
-    let first = shown(sources.first()?);
-    let (deed, what) = match sources.len() {
-        1 => (format!("remove all of {first}"), "the copy is complete".to_owned()),
-        count => (format!("remove all of {count} sources"), "their copies are complete".to_owned()),
+    let (deed, hint) = match sources {
+        [] => return None,
+        [source] => {
+            let way = format!("its copy is complete; `mh rm -r {}` removes the rest", operand(source));
+            (format!("remove all of {}", shown(source)), way)
+        }
+        sources => {
+            let way = "their copies are complete; `mh rm -r` removes the rest".to_owned();
+            (format!("remove all of {} sources", sources.len()), way)
+        }
     };
-    Some(Stage { deed, hints: vec![format!("{what}; `mh rm -r {first}` removes the rest")] })
+    Some(Stage { deed, hints: vec![hint] })
+}
+
+/// A name as a shell and then a command take it.
+fn operand(path: &[u8]) -> String {
+    if path.starts_with(b"-") { shown(&[b"./", path].concat()) } else { shown(path) }
 }
 
 #[cfg(test)]
@@ -82,14 +112,15 @@ mod tests {
         let job = |name: &str| Job { source: name.into(), target: format!("/mnt/{name}").into() };
         let one = copying(&[job("a b")]).expect("something is copied");
         assert_eq!(one.deed, "move 'a b'");
-        assert_eq!(one.hints[0], "the source is whole; '/mnt/a b' may have a part of 'a b'");
-        assert_eq!(one.hints[1], "`mh cp -aT --resume 'a b' '/mnt/a b'` goes on with the copy; then remove the source");
+        assert!(one.hints[1].starts_with("`mh cp -aT --resume 'a b' '/mnt/a b'` goes on with the copy"), "{one:?}");
+        let dash = copying(&[job("-f")]).expect("something is copied");
+        assert!(dash.hints[1].contains(" './-f' '/mnt/-f'`"), "{dash:?}");
         let two = copying(&[job("a"), job("b")]).expect("something is copied");
         assert_eq!(two.deed, "move 2 arguments");
-        assert!(two.hints[0].starts_with("all sources are whole"), "{two:?}");
+        assert!(two.hints.iter().all(|hint| !hint.contains("'a'")), "neither is named for both: {two:?}");
         assert_eq!(copying(&[]), None);
         let rest = removing(&[b"a".to_vec()]).expect("something is removed");
-        assert_eq!(rest.hints, ["the copy is complete; `mh rm -r 'a'` removes the rest"]);
+        assert_eq!(rest.hints, ["its copy is complete; `mh rm -r 'a'` removes the rest"]);
         assert_eq!(removing(&[]), None);
     }
 }
