@@ -290,7 +290,7 @@ fn jobs_that_had_failed_are_left_out_with_a_word() {
     };
     assert_eq!(run(&[]).exit, Exit::Code(1));
     let resumed = run(&["--resume"]);
-    let words = "mh xjobs: 3 jobs left out: they have ended, 2 of them failed; --resume-failed runs those again\n";
+    let words = "mh xjobs: 3 jobs left out, of which 2 failed before; --resume-failed runs failed jobs again\n";
     assert_eq!((said(&resumed).as_str(), resumed.exit), (words, Exit::Code(0)));
     let again = run(&["--resume-failed"]);
     assert!(!said(&again).contains("left out") && said(&again).contains("2 of 2 jobs failed"), "{}", said(&again));

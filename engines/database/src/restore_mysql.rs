@@ -641,7 +641,7 @@ fn begin(
     let views = if cleans { views_in_the_way(leader, database, &schema.made)? } else { Vec::new() };
     match look.ours {
         // Objects that were there before were looked at when it began.
-        Some(ledger) if request.into == RestoreInto::Interrupted => return Ok((ledger, true)),
+        Some(ledger) if request.into == RestoreInto::Interrupted => return Ok((ledger.settled(leader)?, true)),
         Some(ledger) if cleans => ledger::remove(leader, ledger.name())?,
         Some(_) => return Err(RestoreError::Unfinished { is_ours: true }),
         None => {}

@@ -34,15 +34,15 @@ impl Crowding {
     }
 }
 
-/// The kernel's own account of waiting, or what the threads that are still there have waited, if that is more.
+/// The kernel's own account of waiting, or the longest wait of a thread that is still there, if that is more: the account comes about every two seconds.
+/// Waits of several threads are not added up, since they may be at the same time.
 fn waited(interval: &Interval, earlier: &HostSample, later: &HostSample) -> Option<f64> {
     let share = |ns: u64| (ns as f64 / interval.elapsed_ns.max(1) as f64).min(1.0);
     let pressure = earlier.machine.pressure_us.zip(later.machine.pressure_us);
     let pressure = pressure.map(|(before, after)| share(after.saturating_sub(before).saturating_mul(1000)));
-    let queued = interval.threads.iter().map(|thread| thread.wait_ns).fold(0, u64::saturating_add);
     // Where the kernel does not count it, it is 0 of every thread.
-    let queued = (queued > 0).then(|| share(queued));
-    pressure.into_iter().chain(queued).reduce(f64::max)
+    let longest = interval.threads.iter().map(|thread| thread.wait_ns).max().filter(|wait_ns| *wait_ns > 0);
+    pressure.into_iter().chain(longest.map(share)).reduce(f64::max)
 }
 
 /// How many cores' worth of CPU time all processes used; none if the machine does not say.
@@ -110,12 +110,12 @@ mod tests {
     }
 
     #[test]
-    fn many_short_waits_add_up_where_the_kernel_keeps_no_pressure() {
+    fn waits_that_may_be_at_one_time_do_not_add_up() {
         let (mut interval, earlier, later) = second(2 * S, TotalBasis::Ticks, 200, None);
-        interval.threads = vec![ThreadUsage { wait_ns: 40_000_000, ..ThreadUsage::default() }; 3];
-        assert_eq!(Crowding::of(&interval, &earlier, &later), Some(Crowding { waited: Some(0.12) }));
-        interval.threads = vec![ThreadUsage { wait_ns: S, ..ThreadUsage::default() }; 3];
-        assert_eq!(Crowding::of(&interval, &earlier, &later), Some(Crowding { waited: Some(1.0) }));
+        interval.threads = vec![ThreadUsage { wait_ns: 40_000_000, ..ThreadUsage::default() }; 64];
+        assert_eq!(Crowding::of(&interval, &earlier, &later), Some(Crowding { waited: Some(0.04) }));
+        let (_, earlier, later) = second(2 * S, TotalBasis::Ticks, 200, Some(50_000));
+        assert_eq!(Crowding::of(&interval, &earlier, &later), Some(Crowding { waited: Some(0.05) }));
     }
 
     #[test]

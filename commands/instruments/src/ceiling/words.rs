@@ -205,6 +205,13 @@ impl Judged {
         sentence + &others
     }
 
+    fn all_are_busy(&self) -> String {
+        match self.online_cpus {
+            1 => "the only CPU is busy".to_owned(),
+            count => format!("all {count} CPUs are busy"),
+        }
+    }
+
     fn short_of_cpus(&self, crowding: Crowding) -> String {
         let at_disks = match self.threads.len() {
             0 => String::new(),
@@ -212,9 +219,9 @@ impl Judged {
             count => format!(" {count} threads wait for a disk."),
         };
         format!(
-            "short of CPUs: all {} CPUs are busy, and threads waited for one {} of the time, though no single thread is held \
+            "short of CPUs: {}, and threads waited for one {} of the time, though no single thread is held \
              back by that.{} More CPUs, or less load, will make them faster.{at_disks}",
-            self.online_cpus,
+            self.all_are_busy(),
             terminal::percentage_whole(crowding.waited.unwrap_or_default()),
             self.unseen()
         )
@@ -225,8 +232,8 @@ impl Judged {
             let waited = waited
                 .map(|share| format!(" Threads waited for one {} of the time.", terminal::percentage_whole(share)));
             return format!(
-                "all {} CPUs are busy, though no single thread is held back.{}{}",
-                self.online_cpus,
+                "{}, though no single thread is held back.{}{}",
+                self.all_are_busy(),
                 waited.unwrap_or_default(),
                 self.unseen()
             );

@@ -213,12 +213,8 @@ fn bound_sentence(verdict: &JobsVerdict, measures: &JobMeasures) -> String {
 pub fn conclude(context: &Context, ran: &FinishedRun, has_journal: bool) {
     if ran.left_out_failed > 0 {
         let (left_out, failed) = (counted(ran.left_out, "job"), terminal::integer(ran.left_out_failed));
-        let text = match ran.left_out {
-            1 => format!("{left_out} left out: it has ended, and failed; --resume-failed runs it again"),
-            _ => format!(
-                "{left_out} left out: they have ended, {failed} of them failed; --resume-failed runs those again"
-            ),
-        };
+        let text =
+            format!("{left_out} left out, of which {failed} failed before; --resume-failed runs failed jobs again");
         context.messages.note(NAME, &text);
     }
     let mut parts = Vec::new();

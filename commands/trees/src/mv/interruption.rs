@@ -91,7 +91,8 @@ fn removing(sources: &[Vec<u8>]) -> Option<Stage> {
             (format!("remove all of {}", shown(source)), way)
         }
         sources => {
-            let way = "their copies are complete; `mh rm -r` removes the rest".to_owned();
+            let way =
+                "sources without a message have a complete copy; `mh rm -r` removes what is left of them".to_owned();
             (format!("remove all of {} sources", sources.len()), way)
         }
     };

@@ -69,9 +69,13 @@ impl MySqlLedger {
         Ok(Self { table, done: HashMap::new() })
     }
 
-    /// Reads it when what was begun under it has ended.
+    /// The same when what was begun under it has ended.
+    pub fn settled(self, connection: &mut Connection) -> Result<Self, RestoreError> {
+        wait_for_users(connection, &self.table)?;
+        Self::read(connection, &self.table)
+    }
+
     fn read(connection: &mut Connection, name: &str) -> Result<Self, RestoreError> {
-        wait_for_users(connection, name)?;
         let sql = format!("select file, loaded from {}", quoted(name, '`'));
         let rows = connection.query(&sql).map_err(RestoreError::server("read what is done"))?;
         let done = rows.iter().map(|row| (text(row, 0), text(row, 1).parse().unwrap_or(0))).collect();
